@@ -121,7 +121,7 @@ enum layer {
 /* The ways to lose an event. Each has a counter, which the tool prints. */
 enum lost {
 	LOST_RING,            /* no room in the ring buffer */
-	LOST_MAP_FULL,        /* no room for a row, bio, request, thread, or completion in a ring */
+	LOST_MAP_FULL,        /* no room for a row, bio, request or thread */
 	LOST_UNMATCHED_START, /* a beginning whose end was not seen */
 	LOST_UNMATCHED_END,   /* an end whose beginning was not seen */
 	LOST_NAMES,           /* a file whose name could not be read any more */

@@ -58,7 +58,7 @@ GLOBAL int aio_begins(u64 key, u64 copy, u32 acts)
 	row_clear(&t->op.file);
 	if (!async_set_file(&t->op, BPF_CORE_READ((struct kiocb *)key, ki_filp)))
 		return 0;
-	at = async_new(key, now, false);
+	at = async_new(key, now);
 	if (!at)
 		return 0;
 	opcode = BPF_CORE_READ(iocb, aio_lio_opcode);

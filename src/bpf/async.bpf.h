@@ -49,18 +49,16 @@ static __always_inline void async_park(struct task_state *t, u64 now, bool vague
 }
 
 /* Current leaves io_uring_enter() or io_submit(), or waits for completions: a batch of submissions
- * ends. 1: current has a state, and has not entered a ring of io_uring since it is in the kernel.
- */
+ * ends. */
 GLOBAL int async_batch_ends(void)
 {
 	struct task_state *t = CONF(async) ? current_lookup() : NULL;
 
 	if (async_executes(t))
 		async_park(t, bpf_ktime_get_ns(), false);
-	if (!t)
-		return 0;
-	t->async_batch++;
-	return !t->ring_entered;
+	if (t)
+		t->async_batch++;
+	return 0;
 }
 
 /* Sets the owner of a request, @who, to current. An io_uring thread gets the name of its
@@ -107,8 +105,7 @@ static __always_inline bool async_set_file(struct op *op, struct file *file)
  * slot, and counts its own as lost.) */
 static __always_inline bool async_free(const struct async_op *u, u64 now)
 {
-	return u->req <= ASYNC_GONE ||
-	       (!u->task && !u->posted && (s64)(now - u->parked) > ASYNC_IDLE_NS);
+	return u->req <= ASYNC_GONE || (!u->task && (s64)(now - u->parked) > ASYNC_IDLE_NS);
 }
 
 /* Claims a slot for @req, which has none. Returns 0 if all slots open to @req are in use. If two
@@ -138,53 +135,9 @@ GLOBAL u64 async_claim(u64 req, u64 now)
 	return 0;
 }
 
-/* An entry of @uring_posted. */
-static __always_inline u32 *posted_place(u64 place)
-{
-	barrier_var(place); /* the verifier of 6.1 needs the mask */
-	return &uring_posted[place % (REAP_RINGS * REAP_PLACES)];
-}
-
-/* Whoever changes an entry of @uring_posted from slot @at to something else owns the completion. */
-static __always_inline bool posted_take(u32 *place, u32 at, u32 to)
-{
-	return __sync_val_compare_and_swap(place, at, to) == at;
-}
-
-/* A new request begins in slot @at, whose former one lies in its ring: moves this to the slot of
- * its place in the list. 0: a thread takes it right now. */
-GLOBAL u32 async_make_room(u32 at)
-{
-	struct async_op *u = CONF(async) ? async_at(at) : NULL, *to;
-	u32 spare;
-
-	if (!u)
-		return 0;
-	spare = CONF(async_slots) + 1 + u->place;
-	to = async_at(spare);
-	if (!to)
-		return 0;
-	if (CONF(segments) && !to->op.segments)
-		to->op.segments = TASK_SLOTS + spare;
-	op_move(&to->op, &u->op);
-	if (CONF(op_owner))
-		to->who = u->who;
-	to->position = u->position;
-	to->ret = u->ret;
-	to->posted = u->posted;
-	barrier();
-	if (!posted_take(posted_place(u->place), at, spare)) {
-		to->posted = 0;
-		return 0;
-	}
-	u->posted = 0;
-	return 1;
-}
-
 /* The slot for @req, which begins at @now; 0: none is free. If a request is still in progress in
- * the slot, its end was missed. @ring: it is a request of io_uring. (Kernels without those do not
- * know all instructions of async_make_room().) */
-static __always_inline u32 async_new(u64 req, u64 now, bool ring)
+ * the slot, its end was missed. */
+static __always_inline u32 async_new(u64 req, u64 now)
 {
 	u32 at = async_slot(req);
 	struct async_op *u;
@@ -192,7 +145,7 @@ static __always_inline u32 async_new(u64 req, u64 now, bool ring)
 	if (unlikely(!at))
 		at = async_claim(req, now);
 	u = async_at(at);
-	if (!u || u->req != req || (ring && unlikely(u->posted) && !async_make_room(at))) {
+	if (!u || u->req != req) {
 		count_lost(LOST_MAP_FULL);
 		return 0;
 	}

@@ -321,8 +321,7 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 	u32 fd;
 
 	if (!op->stage) {
-		if (unlikely(t->ring_entered)) /* without a look at conf: each such call comes here
-						*/
+		if (CONF(reap_rings) && unlikely(t->ring_entered))
 			ring_left(t, bpf_ktime_get_ns());
 		return;
 	}
@@ -338,7 +337,7 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 		}
 		if (CONF(async) && op->progress == OP_ASYNC) {
 			async_batch_ends();
-			if (t->ring_entered)
+			if (CONF(reap_rings))
 				ring_left(t, now);
 			return;
 		}

@@ -8,12 +8,8 @@
  * enters the ring, the completions before the head have been taken since a thread last left it. The
  * time from there to the entry is the thread's own, so reap ends where the thread left.
  *
- * If the list of the ring is full, or the ring has no place, an operation ends at its completion,
- * which is counted as lost (LOST_MAP_FULL). So does one of a ring with a polling thread
- * (IORING_SETUP_SQPOLL), which is no loss: its owner need not enter it at all.
- *
- * A list has the slots of operations. A finished one stays in its slot until its thread enters the
- * ring, or until the kernel begins another request at the same address; see async_make_room().
+ * If the ring is not known, or the list is full, an operation ends at its completion. So does one
+ * of a ring with a polling thread (IORING_SETUP_SQPOLL): its owner need not enter it at all.
  *
  * The head is memory of user space, and may be any number. A wrong one makes reap shorter or
  * longer, and nothing else: a list has REAP_PLACES places, and each is taken once.
@@ -54,10 +50,18 @@ static __always_inline u32 ring_find(u64 ctx)
 	return 0;
 }
 
-/* The place in @uring_posted of completion number @n of the ring @nr. */
-static __always_inline u32 ring_posted(u32 nr, u32 n)
+/* The slot of async_ops for completion number @n of the ring @nr. */
+static __always_inline u32 ring_slot(u32 nr, u32 n)
 {
-	return (nr - 1) * REAP_PLACES + n % REAP_PLACES;
+	return CONF(async_slots) + 1 + (nr - 1) * REAP_PLACES + n % REAP_PLACES;
+}
+
+/* Takes @e out of its list. False: another CPU took @e first. */
+static __always_inline bool reap_claim(struct async_op *e)
+{
+	u64 task = e->task;
+
+	return task && __sync_val_compare_and_swap(&e->task, task, 0) == task;
 }
 
 /* Counts the oldest completion in the list of ring @nr if it lies before @head, or with @all. 1: it
@@ -65,17 +69,15 @@ static __always_inline u32 ring_posted(u32 nr, u32 n)
 GLOBAL u32 ring_take(u32 nr, u32 head, u32 all)
 {
 	struct uring_ring *r = ring_at(nr);
-	u32 got = r->got, *place = posted_place(ring_posted(nr, got)), at = *place;
-	struct async_op *e = CONF(reap_rings) ? async_at(at) : NULL;
+	u32 got = r->got, at = ring_slot(nr, got);
+	struct async_op *e = CONF(reap_rings) && got != r->put ? async_at(at) : NULL;
 
 	if (!e || (!all && (int)(head - e->position) <= 0))
 		return 0;
-	if (at && posted_take(place, at, 0)) {
+	if (reap_claim(e)) {
 		op_charge(&e->op, ST_REAP, r->left);
 		async_keep(at, (long)e->ret);
 		e->op.stage = 0;
-		barrier();
-		e->posted = 0;
 	}
 	r->got = got + 1;
 	return 1;
@@ -84,10 +86,8 @@ GLOBAL u32 ring_take(u32 nr, u32 head, u32 all)
 /* The completions of ring @nr before @head were taken; with @all, all of them. */
 static __always_inline void ring_reap(u32 nr, u32 head, bool all)
 {
-	struct uring_ring *r = ring_at(nr);
-
 	for (u32 i = 0; CONF(reap_rings) && i < REAP_PLACES; i++)
-		if (r->put == r->got || !ring_take(nr, head, all))
+		if (!ring_take(nr, head, all))
 			break;
 }
 
@@ -110,7 +110,7 @@ static __always_inline u32 ring_claim(u64 ctx, u64 now)
 		nr = ring_place(ctx, try) + 1;
 		r = ring_at(nr);
 		former = r->ctx;
-		if (former && r->task && (s64)(now - r->left) < RING_IDLE_NS)
+		if (former && (s64)(now - r->left) < RING_IDLE_NS)
 			continue;
 		if (__sync_val_compare_and_swap(&r->ctx, former, ctx) != former)
 			continue;
@@ -123,18 +123,16 @@ static __always_inline u32 ring_claim(u64 ctx, u64 now)
  */
 GLOBAL int ring_enters(u64 ctx, u32 head, u32 tail)
 {
-	struct task_state *t = CONF(reap_rings) ? task_get(current_task()) : NULL;
+	struct task_state *t = CONF(reap_rings) ? current_lookup() : NULL;
 	struct uring_ring *r;
-	u64 claimed = 0;
-	u32 nr;
+	u32 nr, all;
 
 	if (!t)
 		return 0;
 	nr = ring_find(ctx);
-	if (unlikely(!nr)) {
-		claimed = bpf_ktime_get_ns();
-		nr = ring_claim(ctx, claimed);
-	}
+	all = !nr;
+	if (!nr)
+		nr = ring_claim(ctx, bpf_ktime_get_ns());
 	t->ring = nr;
 	t->ring_entered = 1;
 	if (!nr)
@@ -142,19 +140,20 @@ GLOBAL int ring_enters(u64 ctx, u32 head, u32 tail)
 	r = ring_at(nr);
 	r->task = t->task;
 	/* a tail that went back is of another ring at the same address */
-	ring_reap(nr, head, claimed || (int)(tail - r->tail) < 0);
-	if (claimed)
-		r->left = claimed;
+	all |= (int)(tail - r->tail) < 0;
 	r->tail = tail;
+	if (r->put != r->got)
+		ring_reap(nr, head, all);
 	return 0;
 }
 
-/* Current, which has a state, waits for completions of the ring @ctx, which it has not entered. */
+/* Current waits for completions of the ring @ctx. */
 static __always_inline void ring_waits(u64 ctx)
 {
 	struct io_ring_ctx *c = (void *)ctx;
+	struct task_state *t = current_lookup();
 
-	if (!(BPF_CORE_READ(c, flags) & IORING_SETUP_SQPOLL))
+	if (t && !t->ring_entered && !(BPF_CORE_READ(c, flags) & IORING_SETUP_SQPOLL))
 		ring_enters(ctx, BPF_CORE_READ(c, rings, cq.head),
 			    BPF_CORE_READ(c, cached_cq_tail));
 }
@@ -169,17 +168,13 @@ static __always_inline void ring_left(struct task_state *t, u64 now)
 		ring_at(nr)->left = now;
 }
 
-/* The thread @task ends. If other threads use its ring, the next one to enter takes the place
- * again. */
+/* The thread @task ends. */
 static __always_inline void ring_exits(u64 task)
 {
 #pragma clang loop unroll(disable)
-	for (u32 nr = 1; nr <= REAP_RINGS && nr <= CONF(reap_rings); nr++) {
-		if (ring_at(nr)->task != task)
-			continue;
-		ring_empty(nr);
-		ring_at(nr)->task = 0;
-	}
+	for (u32 nr = 1; nr <= REAP_RINGS; nr++)
+		if (ring_at(nr)->task == task && ring_at(nr)->put != ring_at(nr)->got)
+			ring_empty(nr);
 }
 
 /* A completion comes into the ring @ctx, of any request. The number of the ring; 0: it is not
@@ -193,31 +188,31 @@ static __always_inline u32 ring_completes(u64 ctx)
 	return nr;
 }
 
-/* Whether an operation of ring @ctx that ends at its completion is to be told as a loss. */
-static __always_inline bool ring_is_missed(u64 ctx)
+/* The operation in slot @at has completed in the ring @nr at @now, with @res; it is charged until
+ * then. Puts it into the list of the ring. 0: the list is full. */
+GLOBAL u32 ring_put(u32 at, u32 nr, int res, u64 now)
 {
-	return ctx && !(BPF_CORE_READ((struct io_ring_ctx *)ctx, flags) & IORING_SETUP_SQPOLL);
-}
-
-/* The operation @u in slot @at has completed in the ring @nr at @now, with @res; it is charged
- * until then. Puts it into the list of the ring. False: the list is full. */
-static __always_inline bool ring_put(struct async_op *u, u32 at, u32 nr, int res, u64 now)
-{
+	struct async_op *u = CONF(reap_rings) ? async_at(at) : NULL, *e;
 	struct uring_ring *r = ring_at(nr);
-	u32 put = r->put, place = ring_posted(nr, put);
+	u32 slot = ring_slot(nr, r->put);
 
-	if (put - r->got >= REAP_PLACES)
-		return false;
-	u->position = r->tail - 1;
-	u->place = place;
-	u->ret = res;
-	u->parked = now;
-	u->posted = u->task;
-	*posted_place(place) = at;
+	e = u && r->put - r->got < REAP_PLACES ? async_at(slot) : NULL;
+	if (!e)
+		return 0;
+	if (CONF(segments) && !e->op.segments)
+		e->op.segments = TASK_SLOTS + slot;
+	op_move(&e->op, &u->op);
+	if (CONF(op_owner))
+		e->who = u->who;
+	e->parked = now;
+	e->flags = 0;
+	e->posted = 1;
+	e->ret = res;
+	e->position = r->tail - 1;
+	e->task = u->task;
 	barrier();
-	u->task = 0;
-	r->put = put + 1;
-	return true;
+	r->put++;
+	return 1;
 }
 
 #endif

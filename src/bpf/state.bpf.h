@@ -117,22 +117,21 @@ struct op {
 		};
 	};
 	struct file_info file;
+	u64 offset, len;
+	int fd;      /* only with sent_ops */
+	u64 lock;    /* address of the kernel lock, if @locked */
+	u64 lock_ns; /* the longest wait for a lock, if NOTED_LOCK; for a record */
+	struct waker lock_holder;
+	u64 helped_ns; /* the longest sleep which @helper ended, if NOTED_HELPER; for a record */
+	struct waker helper;
+	u64 slept_ns; /* the longest sleep for an unknown reason, if NOTED_SLEEP; for a record */
+	struct waker woken_by;
 	u64 last_bio;     /* the bio submitted last, if @submitted */
 	u32 bio_cpu;      /* the CPU on which @last_bio was submitted */
 	u32 requests;     /* number of bios submitted, if @submitted */
 	u64 device_bytes; /* bytes which these bios read, if @own_reads */
+	u32 segments;     /* index of its list in op_segments; 0: none; only with conf.segments */
 	u64 strata[ST_N];
-	/* from here on only for records; see op_move() */
-	u64 offset, len;
-	int fd;       /* only with sent_ops */
-	u32 segments; /* index of its list in op_segments; 0: none; only with conf.segments */
-	u64 lock;     /* address of the kernel lock, if @locked */
-	u64 lock_ns;  /* the longest wait for a lock, if NOTED_LOCK */
-	struct waker lock_holder;
-	u64 helped_ns; /* the longest sleep which @helper ended, if NOTED_HELPER */
-	struct waker helper;
-	u64 slept_ns; /* the longest sleep for an unknown reason, if NOTED_SLEEP */
-	struct waker woken_by;
 };
 
 /* With -T of a layer: the function calls of this layer in which a thread is. */
@@ -308,7 +307,7 @@ struct done {
  * the others may write at the same time. */
 struct uring_ring {
 	u64 ctx;  /* its struct io_ring_ctx *; 0: a free place */
-	u64 task; /* the thread which entered it last; 0: it has ended */
+	u64 task; /* the thread which entered it last */
 	u64 left; /* when a thread which had entered it returned to user space last */
 	u32 put;  /* number of completions that came into the list */
 	u32 got;  /* number of those that were taken */
@@ -327,7 +326,6 @@ static struct io_state io_slots[IO_SLOTS];
 static struct mark marks[MARK_SLOTS * MARK_LEVELS];
 static struct done dones[DONE_SLOTS] SEC(MORE_VARIABLES);
 static struct uring_ring uring_rings[REAP_RINGS];
-static u32 uring_posted[REAP_RINGS * REAP_PLACES]; /* lists of rings: slots of async_ops */
 
 /* The slots of @tasks that have an owner. The value is not used. */
 struct {
@@ -480,7 +478,6 @@ struct {
 struct async_op {
 	u64 req;      /* its address; 0: slot never used; ASYNC_GONE: slot no longer used */
 	u64 task;     /* the thread that submitted it; 0: it has ended */
-	u64 posted;   /* likewise, if it has ended, and its completion lies in the ring; else 0 */
 	struct op op; /* as it was parked; stage 0: a thread executes it */
 	u64 parked;   /* time at which it was parked, or ended */
 	u64 begun;    /* op.start, valid also while a thread executes it */
@@ -492,11 +489,11 @@ struct async_op {
 			u8 linked; /* to a request which must end first */
 			u8 polls;  /* its thread polls, for requests or for their completion */
 			u8 vague;  /* no event told when its thread stopped to execute it */
+			u8 posted; /* it is done, and its thread is to take the completion */
 		};
 	};
-	u32 position; /* only if @posted, as are the next: of the completion in its ring */
-	u32 place;    /* the place in @uring_posted */
-	int ret;
+	u32 position;        /* only if @posted: of the completion in its ring */
+	int ret;             /* only if @posted */
 	u64 private;         /* bi_private of its first bio; only if @polls */
 	u64 strays;          /* the last bio of its thread was not for it; only if @polls */
 	u64 worker_bios;     /* number of bios which the worker submitted */
@@ -513,8 +510,8 @@ enum { ASYNC_TRIES = 16, ASYNC_IDLE_NS = 10000000 };
  * read may have waited for such a bio; no other request has. */
 #define DONE_EARLIER (1ULL << 33)
 
-/* conf.async_slots + 1 slots. With conf.reap_rings, one more for each place in the list of a ring;
- * see async_make_room(). */
+/* conf.async_slots + 1 slots. With conf.reap_rings, REAP_PLACES more for each ring: its list of
+ * completions; see reap.bpf.h. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);

@@ -428,10 +428,7 @@ static __always_inline void op_move(struct op *to, struct op *from)
 	u32 list = to->segments;
 	struct segments *s;
 
-	__builtin_memcpy(to, from, offsetof(struct op, offset));
-	if (CONF(call_noted) || CONF(segments))
-		__builtin_memcpy(&to->offset, &from->offset,
-				 sizeof(*to) - offsetof(struct op, offset));
+	*to = *from;
 	if (!CONF(segments))
 		return;
 	if (list && from->segments) {

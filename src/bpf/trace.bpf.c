@@ -743,7 +743,8 @@ int on_uring_wait(u64 *ctx)
 {
 	if (!first_to_see(ctx, EV_URING_WAIT, (void *)ctx[0]))
 		return 0;
-	if (async_batch_ends() && CONF(reap_rings))
+	async_batch_ends();
+	if (CONF(reap_rings))
 		ring_waits(number(ctx[0]));
 	return 0;
 }

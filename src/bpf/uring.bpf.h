@@ -195,7 +195,7 @@ GLOBAL int uring_begins(u64 req, u32 opcode, u32 acts, u32 ring_flags)
 	if (acts == OP_CLOSE && !async_set_file(&t->op, uring_fd(BPF_CORE_READ(close, fd),
 								 BPF_CORE_READ(close, file_slot))))
 		return 0;
-	at = async_new(req, now, true);
+	at = async_new(req, now);
 	if (!at)
 		return 0;
 	if (t->uring_ended) {
@@ -209,11 +209,14 @@ GLOBAL int uring_begins(u64 req, u32 opcode, u32 acts, u32 ring_flags)
 	return 0;
 }
 
-/* Current submits a request in @ring: it has entered the ring, unless a thread of the kernel polls,
- * or a worker submits a request that has @failed. */
-static __always_inline void uring_entered(struct io_ring_ctx *ring, bool failed)
+/* Current submits a request in @ring: it has entered the ring, unless a thread of the kernel polls.
+ */
+static __always_inline void uring_entered(struct io_ring_ctx *ring)
 {
-	if (ring->flags & IORING_SETUP_SQPOLL || (failed && current_flags() & PF_IO_WORKER))
+	struct task_state *t = current_lookup();
+
+	if (!t || t->ring_entered || ring->flags & IORING_SETUP_SQPOLL ||
+	    current_flags() & PF_IO_WORKER)
 		return;
 	ring_enters(number((u64)ring), ring->rings->cq.head, ring->cached_cq_tail);
 }
@@ -236,13 +239,12 @@ static __always_inline void uring_submitted(struct io_kiocb *req, bool failed)
 		t->async = 0; /* later bios are not of the last request */
 	if (!acts || !current_wanted(bpf_get_current_pid_tgid()))
 		return;
-	/* first: operations which are taken leave their slots to new requests */
-	if (CONF(reap_rings) && !(t && t->ring_entered))
-		uring_entered(req->ctx, failed);
 	if (!failed && uring_flags(req) & REQ_F_CQE_SKIP)
 		count_lost(LOST_UNMATCHED_START);
 	else
 		uring_begins(number((u64)req), opcode, acts, req->ctx->flags);
+	if (CONF(reap_rings))
+		uring_entered(req->ctx);
 }
 
 /* @req, which current has just submitted, is linked behind other requests, the first of which is
@@ -319,7 +321,7 @@ static __always_inline void uring_completed(u64 req, u64 ctx)
 	struct task_state *t = task_lookup(task);
 	struct async_op *u;
 	u32 at, ring = 0;
-	bool same, put = false;
+	bool same;
 	int res;
 
 	if (CONF(reap_rings))
@@ -339,13 +341,8 @@ static __always_inline void uring_completed(u64 req, u64 ctx)
 	if (u->op.stage && uring_learn_file(&u->op, req, res)) {
 		/* number(): then the verifier need not follow each value */
 		async_charge(at, number(uring_how(u, req, same)), now);
-		if (CONF(reap_rings))
-			put = ring && ring_put(u, at, ring, res, now);
-		if (put)
-			return;
-		if (CONF(reap_rings) && ring_is_missed(ctx))
-			count_lost(LOST_MAP_FULL);
-		async_keep(at, (int)number(res));
+		if (!CONF(reap_rings) || !ring || !ring_put(at, ring, res, now))
+			async_keep(at, (int)number(res));
 	}
 	async_over(u, now);
 }

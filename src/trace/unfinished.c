@@ -492,14 +492,13 @@ static int parked_add(const struct reading *r, const char *async)
 {
 	const struct state_layout *l = r->l;
 	const char *op = async + l->async_op;
-	uint64_t posted = u64_at(async, l->posted);
-	uint64_t task = posted ? posted : u64_at(async, l->async_task);
+	uint64_t task = u64_at(async, l->async_task);
 	const char *thread = thread_of(r, task);
 	struct wait now = { .stratum = ST_SLEEP };
 
 	if (!task || !in_progress(l, op))
 		return 0;
-	if (posted)
+	if (u8_at(async, l->posted))
 		now.stratum = ST_REAP;
 	else if (u8_at(async, l->queued))
 		now.stratum = ST_HELPER;

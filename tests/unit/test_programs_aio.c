@@ -567,7 +567,7 @@ static void test_record(void **state)
 
 	(void)state;
 	start();
-	conf.records = conf.call_noted = conf.file_details = 1;
+	conf.records = conf.file_details = 1;
 	one(&a);
 	r = newest_record();
 	assert_int_equal(r->op.call, CALL_AIO | PREAD);
@@ -604,7 +604,7 @@ static void test_sent(void **state)
 {
 	(void)state;
 	start();
-	conf.sent_ops = conf.call_noted = conf.op_extras = conf.rings = 1;
+	conf.sent_ops = conf.op_extras = conf.rings = 1;
 	one(&a);
 	assert_int_equal(newest_sent()->fd, FD);
 	assert_int_equal(newest_sent()->len, 31);

@@ -1269,7 +1269,7 @@ static void test_worker_bios(void **state)
 {
 	(void)state;
 	start();
-	conf.records = conf.call_noted = 1;
+	conf.records = 1;
 	uring_submit(&a);
 	q(&io[3], REQ_OP_WRITE);
 	uring_queue(&a);
@@ -1350,7 +1350,7 @@ static void test_polls_on(void **state)
 {
 	(void)state;
 	start();
-	conf.records = conf.call_noted = 1;
+	conf.records = 1;
 	ring_ctx.flags = IORING_SETUP_IOPOLL;
 	uring_submit(&a);
 	tick(2);
@@ -2672,18 +2672,18 @@ static void test_slots(void **state)
 		conf.async_slots = 16;
 		now = machine.now;
 		for (u64 i = 0; i < 16; i++) {
-			at[i] = async_new(seed * 0x9e3779b1 + i * 256, now, false);
+			at[i] = async_new(seed * 0x9e3779b1 + i * 256, now);
 			assert_in_range(at[i], 1, 16);
 			async_at(at[i])->task = 1;
 			for (u64 k = 0; k < i; k++)
 				assert_int_not_equal(at[i], at[k]);
 		}
-		assert_int_equal(async_new(17, now, false), 0);
+		assert_int_equal(async_new(17, now), 0);
 		assert_int_equal(live.lost[LOST_MAP_FULL], 1);
 		now += 7;
 		async_over(async_at(at[5]), now);
-		assert_int_equal(async_new(17, now + ASYNC_IDLE_NS, false), 0);
-		assert_int_equal(async_new(17, now + ASYNC_IDLE_NS + 1, false), at[5]);
+		assert_int_equal(async_new(17, now + ASYNC_IDLE_NS), 0);
+		assert_int_equal(async_new(17, now + ASYNC_IDLE_NS + 1), at[5]);
 		assert_int_equal(async_index(17), at[5]);
 		assert_int_equal(async_index(seed * 0x9e3779b1 + 5 * 256), 0);
 		assert_int_equal(map_count(&slots_taken), 0);
@@ -2700,7 +2700,7 @@ static void test_claims(void **state)
 	key = ROW_SLOTS + FS_SLOTS + async_place(17, 0) + 1;
 	second = async_place(17, 1) + 1;
 	bpf_map_update_elem(&slots_taken, &key, &key, BPF_NOEXIST);
-	assert_int_equal(async_new(17, machine.now, false), second);
+	assert_int_equal(async_new(17, machine.now), second);
 	assert_int_equal(map_count(&slots_taken), 1);
 	start();
 	for (u32 try = 0; try < 16; try++) {
@@ -2709,9 +2709,9 @@ static void test_claims(void **state)
 		u->req = 100 + try;
 		u->task = 1;
 	}
-	assert_int_equal(async_new(17, machine.now, false), 0);
+	assert_int_equal(async_new(17, machine.now), 0);
 	async_at(async_place(17, 15) + 1)->req = ASYNC_GONE;
-	assert_int_equal(async_new(17, machine.now, false), async_place(17, 15) + 1);
+	assert_int_equal(async_new(17, machine.now), async_place(17, 15) + 1);
 	/* a slot that was never used ends the search */
 	async_at(async_place(17, 7) + 1)->req = 0;
 	assert_int_equal(async_index(17), 0);
@@ -2733,7 +2733,7 @@ static void test_claimed_between(void **state)
 	(void)state;
 	start();
 	map_of(&slots_taken)->before_update = claim_usual;
-	assert_int_equal(async_new(17, machine.now, false), async_place(17, 1) + 1);
+	assert_int_equal(async_new(17, machine.now), async_place(17, 1) + 1);
 	assert_int_equal(async_at(async_place(17, 0) + 1)->req, 19);
 	assert_int_equal(map_count(&slots_taken), 0);
 	assert_int_equal(lost_all(), 0);
@@ -2809,7 +2809,7 @@ static void test_record(void **state)
 
 	(void)state;
 	start();
-	conf.records = conf.call_noted = 1;
+	conf.records = 1;
 	a.rw.len = 31;
 	one(&a, 17);
 	r = newest_record();
@@ -2845,7 +2845,7 @@ static void test_record_unknown(void **state)
 	(void)state;
 	start();
 	data_set(uring_kinds, kinds, sizeof(kinds));
-	conf.records = conf.call_noted = 1;
+	conf.records = 1;
 	for (int i = 0; i < 2; i++) {
 		req_init(&a, i ? READV_FIXED : READV);
 		a.rw.len = 4;
@@ -2880,7 +2880,7 @@ static void test_sent(void **state)
 {
 	(void)state;
 	start();
-	conf.sent_ops = conf.call_noted = conf.op_extras = conf.rings = 1;
+	conf.sent_ops = conf.op_extras = conf.rings = 1;
 	a.rw.len = 31;
 	one(&a, 17);
 	assert_int_equal(newest_sent()->fd, -1);

@@ -416,7 +416,7 @@ static void test_merged_for_others(void **state)
 	for (u32 i = 0; i < 3; i++) {
 		task_init(&tasks[i], 2503 + i, 2503 + i, "aio", 0);
 		cpu_is(0, &tasks[i]);
-		assert_int_not_equal(async_new(0x5000 + 64 * i, machine.now, false), 0);
+		assert_int_not_equal(async_new(0x5000 + 64 * i, machine.now), 0);
 		async_begins(task_get(current_task()), 0x5000 + 64 * i,
 			     async_index(0x5000 + 64 * i), OP_AIO, OP_READ, CALL_AIO, machine.now);
 		submits(i, REQ_OP_READ);
@@ -859,7 +859,7 @@ static u32 executes_aio(void)
 	u32 at;
 
 	conf.async = conf.aio = 1;
-	at = async_new(req, machine.now, false);
+	at = async_new(req, machine.now);
 	assert_int_not_equal(at, 0);
 	async_begins(task_get(current_task()), req, at, OP_AIO, OP_READ, CALL_AIO, machine.now);
 	return at;

@@ -169,7 +169,6 @@ static void test_not_followed(void **state)
 		completes(&a);
 	}
 	assert_int_equal(ops_counted(OP_URING, NULL).count, MANY - REAP_PLACES);
-	assert_int_equal(live.lost[LOST_MAP_FULL], MANY - REAP_PLACES);
 	takes(MANY);
 	submit(&a);
 	assert_int_equal(ops_counted(OP_URING, NULL).count, MANY);
@@ -179,76 +178,6 @@ static void test_not_followed(void **state)
 	submit(&a);
 	completes(&a);
 	assert_int_equal(ops_counted(OP_URING, NULL).count, 1);
-	assert_int_equal(lost_all(), 0);
-}
-
-/* The kernel begins a request at the address of a former one, whose completion is not taken. Each
- * keeps its own times. */
-static void test_request_again(void **state)
-{
-	(void)state;
-	start(true);
-	submit(&a);
-	uring_wait(&uring);
-	tick(7);
-	completes(&a);
-	tick(11);
-	sys_exit(1);
-	tick(100);
-	submit(&a); /* nothing is taken yet */
-	uring_wait(&uring);
-	tick(1000);
-	completes(&a);
-	tick(13);
-	sys_exit(1);
-	takes(1);
-	submit(&b);
-	assert_ops(OP_URING, 1, 18 + 100 + 1000 + 13,
-		   STRATA([ST_SLEEP] = 7, [ST_REAP] = 11 + 100 + 1000 + 13));
-	sys_exit(1);
-	takes(1);
-	submit(&c);
-	assert_ops(OP_URING, 2, 18 + 100 + 1000 + 13,
-		   STRATA([ST_SLEEP] = 7 + 1000, [ST_REAP] = 11 + 100 + 1000 + 13 + 13));
-	assert_int_equal(lost_all(), 0);
-}
-
-/* Another thread takes the former completion at this very moment: the new request has no slot. */
-static void test_request_again_too_soon(void **state)
-{
-	(void)state;
-	start(true);
-	submit(&a);
-	completes(&a);
-	sys_exit(1);
-	uring_posted[0] = 0;
-	submit(&a);
-	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
-	completes(&a);
-	assert_int_equal(ops_counted(OP_URING, NULL).count, 0);
-}
-
-/* The thread of a ring has ended, and another ring gets its place at once. Without it, the other
- * ring has none. */
-static void test_place_of_ended(void **state)
-{
-	struct io_ring_ctx second = { .rings = &shared };
-
-	(void)state;
-	for (int ended = 0; ended < 2; ended++) {
-		start(true);
-		submit(&a);
-		completes(&a);
-		sys_exit(1);
-		if (ended)
-			EVENT(on_uring_exit, &task.t);
-		cpu_is(1, &other);
-		b.ctx = &second;
-		submit(&b);
-		uring_complete(&b, SIZE);
-		assert_int_equal(ops_counted(OP_URING, NULL).count, 1);
-		assert_int_equal(live.lost[LOST_MAP_FULL], !ended);
-	}
 }
 
 /* Another ring at the address of a former one, which left a completion. */
@@ -289,9 +218,6 @@ int main(void)
 		cmocka_unit_test_teardown(test_taken_in_user_space, machine_stop),
 		cmocka_unit_test_teardown(test_ends, machine_stop),
 		cmocka_unit_test_teardown(test_not_followed, machine_stop),
-		cmocka_unit_test_teardown(test_request_again, machine_stop),
-		cmocka_unit_test_teardown(test_request_again_too_soon, machine_stop),
-		cmocka_unit_test_teardown(test_place_of_ended, machine_stop),
 		cmocka_unit_test_teardown(test_address_again, machine_stop),
 		cmocka_unit_test_teardown(test_hostile_head, machine_stop),
 	};

@@ -675,7 +675,7 @@ static void person_step(void)
 	} else if (who == PEOPLE - 1) { /* is never in one */
 	} else if (CONF(async) && pick(2)) {
 		t = task_get(current_task());
-		p->slot = async_new(0x5000 + 64 * who, machine.now, false);
+		p->slot = async_new(0x5000 + 64 * who, machine.now);
 		async_begins(t, 0x5000 + 64 * who, p->slot, OP_AIO, OP_READ, CALL_AIO, machine.now);
 		lasts[p->slot].thread = 0;
 	} else {

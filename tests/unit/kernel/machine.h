@@ -76,7 +76,6 @@ static void machine_start(void)
 	memset(marks, 0, sizeof(marks));
 	memset(dones, 0, sizeof(dones));
 	memset(uring_rings, 0, sizeof(uring_rings));
-	memset(uring_posted, 0, sizeof(uring_posted));
 	memset(handled, 0, sizeof(handled));
 	memset(cpu_offsets, 0, sizeof(cpu_offsets));
 	memset((void *)&live, 0, sizeof(live));
