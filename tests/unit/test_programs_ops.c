@@ -692,7 +692,7 @@ static u32 class_of_a_hit(u64 page, u64 start, u32 size, bool own)
 	return ((const struct op_key *)map_of(&op_rows_even)->entries->key)->cache;
 }
 
-/* What readahead brought: the last window, and the one before, while it is read. */
+/* Readahead brought the pages of its last window, and of the one before while that is read. */
 static void test_hits_after_readahead(void **state)
 {
 	(void)state;
