@@ -32,6 +32,10 @@ enum {
 	MAX_NOTES = 64 << 10,
 };
 
+/* A debug file is read whole for its checksum. Those of browsers have some 5 GiB; a file with holes
+ * may say any size. */
+static const off_t max_debug_file = 16LL << 30;
+
 struct segment {
 	uint64_t address, offset, len;
 };
@@ -475,7 +479,8 @@ static int debug_file_try(const struct elf_file *f, const char *path, const stru
 
 	if (fd < 0)
 		return 1;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && !elf_file_open(fd, &debug)) {
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= max_debug_file &&
+	    !elf_file_open(fd, &debug)) {
 		if (debug_file_fits(fd, debug->elf, w))
 			err = tables_read(f, debug->elf, SHT_SYMTAB, fn, arg);
 		elf_file_close(debug);
