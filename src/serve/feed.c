@@ -254,6 +254,7 @@ static void take_rows(struct reader *r, const struct snapshot *from, struct snap
 		struct unfinished *u = &to->unfinished[to->n_unfinished];
 
 		take(r, u, sizeof(*u));
+		check_bool(r, &u->frozen);
 		u->file = take_text(r);
 		u->server = take_text(r);
 	}
@@ -321,6 +322,8 @@ int feed_unpack(const void *frame, size_t len, struct feed *ret)
 		take_snapshot(&r, &from, &f.sn);
 	f.devices.list = take_bytes(&r, &n);
 	f.devices.n = f.devices.cap = n / sizeof(*f.devices.list);
+	for (size_t i = 0; i < f.devices.n; i++)
+		check_bool(&r, &f.devices.list[i].fresh);
 	f.devices.links = take_bytes(&r, &n);
 	f.devices.n_links = f.devices.links_cap = n / sizeof(*f.devices.links);
 	if (!r.err && r.left)

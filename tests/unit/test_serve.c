@@ -587,7 +587,7 @@ static void fill_feed(struct snapshot *sn, struct devices *d)
 	sn->unfinished = calloc(1, sizeof(*sn->unfinished));
 	sn->n_unfinished = 1;
 	assert_non_null(sn->unfinished);
-	sn->unfinished[0] = (struct unfinished){ .age_ns = 23, .file = strdup("/a\nb") };
+	sn->unfinished[0] = (struct unfinished){ .age_ns = 4711, .file = strdup("/a\nb") };
 	servers_sample(sn, 2);
 	sn->lost[LOST_RING] = 101;
 	devices_add(d, &disk);
@@ -675,7 +675,7 @@ static void test_hostile_feed(void **state)
 	const struct feed_self self = {};
 	struct devices devices = {};
 	struct snapshot sn;
-	char *frame, was;
+	char *frame, *row, was;
 	size_t len;
 
 	(void)state;
@@ -696,6 +696,11 @@ static void test_hostile_feed(void **state)
 		frame[at] = was;
 	}
 	assert_int_equal(feed_use(frame, len), 0);
+	/* bools that the metrics do not look at */
+	row = memmem(frame, len, &sn.unfinished[0].age_ns, sizeof(sn.unfinished[0].age_ns));
+	assert_non_null(row);
+	row[offsetof(struct unfinished, frozen) - offsetof(struct unfinished, age_ns)] = 2;
+	assert_int_equal(feed_use(frame, len), -EBADMSG);
 	free(frame);
 	snapshot_free(&sn);
 	devices_done(&devices);
