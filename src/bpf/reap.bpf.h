@@ -137,6 +137,7 @@ GLOBAL int ring_enters(u64 ctx, u32 head, u32 tail)
 	t->ring_entered = 1;
 	if (!nr)
 		return 0;
+	t->rings = 1;
 	r = ring_at(nr);
 	r->task = t->task;
 	/* a tail that went back is of another ring at the same address */
@@ -168,13 +169,36 @@ static __always_inline void ring_left(struct task_state *t, u64 now)
 		ring_at(nr)->left = now;
 }
 
-/* The thread @task ends. */
+/* Counts all completions of ring @nr, and gives up its place. */
+static __always_inline void ring_forget(u32 nr)
+{
+	ring_empty(nr);
+	ring_at(nr)->ctx = 0;
+	ring_at(nr)->task = 0;
+}
+
+/* Current submits to the ring @ctx, which a thread of the kernel polls. The ring may have the
+ * address of a former one. Nobody would take its completions out of the former's list. */
+GLOBAL int ring_polled(u64 ctx)
+{
+	u32 nr = CONF(reap_rings) ? ring_find(ctx) : 0;
+
+	if (nr)
+		ring_forget(nr);
+	return 0;
+}
+
+/* The thread @task ends. Other threads of its rings get a place again when they enter one. */
 static __always_inline void ring_exits(u64 task)
 {
+	struct task_state *t = task_lookup(task);
+
+	if (!t || !t->rings)
+		return;
 #pragma clang loop unroll(disable)
 	for (u32 nr = 1; nr <= REAP_RINGS; nr++)
-		if (ring_at(nr)->task == task && ring_at(nr)->put != ring_at(nr)->got)
-			ring_empty(nr);
+		if (ring_at(nr)->task == task)
+			ring_forget(nr);
 }
 
 /* A completion comes into the ring @ctx, of any request. The number of the ring; 0: it is not

@@ -189,6 +189,7 @@ struct task_state {
 	u8 uring_polls;  /* the thread does not sleep while it waits for @async */
 	u8 ring_entered; /* the thread has entered @ring, and not left the kernel since */
 	u32 ring;        /* the ring entered last: its place in @uring_rings, + 1; 0: none */
+	u8 rings;        /* the thread has entered a ring that has a place there */
 	u32 collisions;  /* threads that hash to this slot and are in tasks_overflown */
 	u64 client[2];   /* of a thread of nfsd, with BY_CLIENT: the address of its client */
 	u8 row_slot;     /* slot of the row to which an operation was added last */
@@ -307,7 +308,7 @@ struct done {
  * the others may write at the same time. */
 struct uring_ring {
 	u64 ctx;  /* its struct io_ring_ctx *; 0: a free place */
-	u64 task; /* the thread which entered it last */
+	u64 task; /* the thread which entered it last; 0: it has ended */
 	u64 left; /* when a thread which had entered it returned to user space last */
 	u32 put;  /* number of completions that came into the list */
 	u32 got;  /* number of those that were taken */

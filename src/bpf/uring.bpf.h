@@ -215,8 +215,11 @@ static __always_inline void uring_entered(struct io_ring_ctx *ring)
 {
 	struct task_state *t = current_lookup();
 
-	if (!t || t->ring_entered || ring->flags & IORING_SETUP_SQPOLL ||
-	    current_flags() & PF_IO_WORKER)
+	if (ring->flags & IORING_SETUP_SQPOLL) {
+		ring_polled(number((u64)ring));
+		return;
+	}
+	if (!t || t->ring_entered || current_flags() & PF_IO_WORKER)
 		return;
 	ring_enters(number((u64)ring), ring->rings->cq.head, ring->cached_cq_tail);
 }

@@ -258,6 +258,8 @@ const struct program programs[] = {
 		   .needs = NEED_NO_LEVEL),
 	TRACEPOINT(on_cgroup_made, "cgroup_mkdir", .asks = ASK_CGROUPS),
 	TRACEPOINT(on_exec, "sched_process_exec", .asks = ASK_CALLS),
+	/* before on_exit(), which gives up the state of the thread */
+	URING(on_uring_exit, "sched_process_exit", 0),
 	TRACEPOINT(on_exit, "sched_process_exit", .asks = ASK_THREADS, .backup = true),
 
 	TRACEPOINT(on_sched_switch, "sched_switch", .asks = ASK_WAITS, .strata = STRATA_WAITS,
@@ -334,7 +336,6 @@ const struct program programs[] = {
 	TRACEPOINT(on_uring_overflow, "io_uring_cqe_overflow", .asks = ASK_URING,
 		   .needs = NEED_URING, .backup = true),
 	URING(on_uring_wait, "io_uring_cqring_wait", 0),
-	URING(on_uring_exit, "sched_process_exit", 0),
 	URING(on_uring_queue, "io_uring_queue_async_work", 0),
 	URING(on_uring_link, "io_uring_link", 0),
 	URING(on_uring_failed, "io_uring_req_failed", 0),

@@ -178,6 +178,66 @@ static void test_not_followed(void **state)
 	submit(&a);
 	completes(&a);
 	assert_int_equal(ops_counted(OP_URING, NULL).count, 1);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* A ring that a thread of the kernel polls has the address of a former ring. Nobody enters it. */
+static void test_polled_at_former_address(void **state)
+{
+	(void)state;
+	start(true);
+	submit(&a);
+	completes(&a);
+	sys_exit(1);
+	uring.cached_cq_tail = 0;
+	uring.flags = SQPOLL;
+	for (int i = 1; i <= 3; i++) {
+		submit(&b);
+		completes(&b);
+		sys_exit(1);
+		assert_int_equal(ops_counted(OP_URING, NULL).count, 1 + i);
+	}
+	assert_int_equal(lost_all(), 0);
+}
+
+/* The thread which entered a ring last ends. Its requests that complete later end at their
+ * completion, and the place is free for another ring at once. */
+static void test_completes_after_the_end(void **state)
+{
+	struct io_ring_ctx second = { .rings = &shared };
+
+	(void)state;
+	start(true);
+	submit(&a);
+	uring_submit(&b);
+	completes(&a);
+	sys_exit(2);
+	EVENT(on_uring_exit, &task.t);
+	EVENT(on_exit, &task.t);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 1);
+	cpu_is(1, &other);
+	completes(&b);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 2);
+	c.ctx = &second;
+	submit(&c);
+	uring_complete(&c, SIZE);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 2);
+}
+
+/* A thread is killed in its ring. The next thread with its state is not in a ring. */
+static void test_killed_in_ring(void **state)
+{
+	struct io_ring_ctx second = { .rings = &shared };
+
+	(void)state;
+	start(true);
+	submit(&a);
+	EVENT(on_uring_exit, &task.t);
+	EVENT(on_exit, &task.t);
+	b.ctx = &second;
+	submit(&b);
+	uring_complete(&b, SIZE);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 0);
 }
 
 /* Another ring at the address of a former one, which left a completion. */
@@ -218,6 +278,9 @@ int main(void)
 		cmocka_unit_test_teardown(test_taken_in_user_space, machine_stop),
 		cmocka_unit_test_teardown(test_ends, machine_stop),
 		cmocka_unit_test_teardown(test_not_followed, machine_stop),
+		cmocka_unit_test_teardown(test_polled_at_former_address, machine_stop),
+		cmocka_unit_test_teardown(test_completes_after_the_end, machine_stop),
+		cmocka_unit_test_teardown(test_killed_in_ring, machine_stop),
 		cmocka_unit_test_teardown(test_address_again, machine_stop),
 		cmocka_unit_test_teardown(test_hostile_head, machine_stop),
 	};
