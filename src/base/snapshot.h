@@ -131,6 +131,8 @@ struct snapshot {
 	uint64_t unfinished_lost; /* whose operations in progress are not among them */
 	uint64_t unpatterned;     /* reads, writes and requests in no pattern: no room for more
 				   * files or disks */
+	bool has_unreaped;        /* @unreaped was counted */
+	uint64_t unreaped;        /* requests of io_uring that are counted without reap */
 	struct thread *threads;   /* by id */
 	size_t n_threads;
 	const struct devices *devices; /* of the machine; NULL: not known */

@@ -317,6 +317,7 @@ struct live {
 	unsigned long long lost[LOST_N];
 	struct threads threads;
 	unsigned long long unpatterned;    /* accesses in no pattern: no slot was free */
+	unsigned long long unreaped;       /* operations of io_uring without the stratum reap */
 	unsigned long long returns_missed; /* returns of functions; 0 if the kernel counts them */
 	struct row_slot rows[ROW_SLOTS];
 	struct fs_entry fs_types[FS_SLOTS];

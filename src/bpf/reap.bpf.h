@@ -9,7 +9,8 @@
  * time from there to the entry is the thread's own, so reap ends where the thread left.
  *
  * If the ring is not known, or the list is full, an operation ends at its completion. So does one
- * of a ring with a polling thread (IORING_SETUP_SQPOLL): its owner need not enter it at all.
+ * of a ring with a polling thread (IORING_SETUP_SQPOLL): its owner need not enter it at all. These
+ * operations are counted in live.unreaped.
  *
  * The head is memory of user space, and may be any number. A wrong one makes reap shorter or
  * longer, and nothing else: a list has REAP_PLACES places, and each is taken once.

@@ -323,7 +323,7 @@ static __always_inline void uring_completed(u64 req, u64 ctx)
 	u64 now = bpf_ktime_get_ns(), task = current_task();
 	struct task_state *t = task_lookup(task);
 	struct async_op *u;
-	u32 at, ring = 0;
+	u32 at, ring = 0, put = 0;
 	bool same;
 	int res;
 
@@ -344,7 +344,11 @@ static __always_inline void uring_completed(u64 req, u64 ctx)
 	if (u->op.stage && uring_learn_file(&u->op, req, res)) {
 		/* number(): then the verifier need not follow each value */
 		async_charge(at, number(uring_how(u, req, same)), now);
-		if (!CONF(reap_rings) || !ring || !ring_put(at, ring, res, now))
+		if (CONF(reap_rings))
+			put = ring && ring_put(at, ring, res, now);
+		if (CONF(reap_rings) && !put)
+			atomic_add(&live.unreaped, 1);
+		if (!put)
 			async_keep(at, (int)number(res));
 	}
 	async_over(u, now);

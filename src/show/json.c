@@ -521,6 +521,10 @@ static void put_unfinished(struct writer *w)
 	json_put_uint(j, "unseen_threads", w->sn->unfinished_lost);
 	json_put_uint(j, "unnamed_cgroups", w->sn->unnamed_cgroups);
 	json_put_uint(j, "unpatterned", w->sn->unpatterned);
+	if (w->sn->has_unreaped)
+		json_put_uint(j, "unreaped", w->sn->unreaped);
+	else
+		json_put_null(j, "unreaped");
 }
 
 static void put_slowest(struct writer *w, const struct slow_op *slowest, size_t n)

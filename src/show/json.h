@@ -39,6 +39,7 @@
  *	unnamed_cgroups	with --by container: cgroups that were removed before their name was read;
  *			each is a key of its own, "cgroup 12"
  *	unpatterned	with --pattern: reads and writes in no pattern, for want of room
+ *	unreaped	requests of io_uring without the stratum reap; null: not counted
  *	lost		ring, map_full, unmatched_start, unmatched_end, names, unattributed, missed
  *	overhead	bpf_run_ns, bpf_run_cnt; null if not measured
  *	slowest		only with --slowest: op, call, fs, cache, start_ns, total_ns, strata, path,

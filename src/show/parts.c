@@ -606,6 +606,9 @@ void notes_put(struct text_out *o, const struct breakdown_view *v, const struct 
 		n += snprintf(text + n, sizeof(text) - n, "; %s read%s or write%s in no pattern",
 			      text_count(sn->unpatterned).s, text_plural(sn->unpatterned),
 			      text_plural(sn->unpatterned));
+	if (sn->unreaped)
+		n += snprintf(text + n, sizeof(text) - n, "; %s completion%s without reap time",
+			      text_count(sn->unreaped).s, text_plural(sn->unreaped));
 	if (sn->n_unfinished)
 		n += snprintf(text + n, sizeof(text) - n, "; %s operation%s in progress",
 			      text_count(sn->n_unfinished).s, text_plural(sn->n_unfinished));

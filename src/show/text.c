@@ -405,6 +405,7 @@ static void put_all_beside(struct text_out *o, const struct breakdown_view *v,
 	put_beside(o, v, "cgroups removed before their container was known: ", sn->unnamed_cgroups,
 		   "");
 	put_beside(o, v, "reads and writes in no pattern, for want of room: ", sn->unpatterned, "");
+	put_beside(o, v, "completions of io_uring that have no reap time: ", sn->unreaped, "");
 	put_beside(o, v, "", sn->lost[LOST_UNMATCHED_END],
 		   " in progress when tracing began: not counted");
 }

@@ -49,6 +49,7 @@
 struct counters {
 	uint64_t lost[LOST_N];
 	uint64_t missed;
+	uint64_t unreaped; /* no loss */
 };
 
 /* Adds the kernel's statistics of the program @fd to @sn. Returns how many hits the program missed.
@@ -93,6 +94,7 @@ static void counters_begin(struct counters *c, const struct live *live)
 	for (int i = 0; i < LOST_N; i++)
 		c->lost[i] = live->lost[i];
 	c->missed = live->returns_missed;
+	c->unreaped = live->unreaped;
 }
 
 /* Fills in the losses of @sn, and the run time of our programs if the kernel measures it. */
@@ -115,6 +117,9 @@ static void counters_read(struct counters *c, const struct live *live, const str
 		sn->lost[l] += lost - c->lost[l];
 		c->lost[l] = lost;
 	}
+	sn->has_unreaped = obj->rodata->conf.reap_rings;
+	sn->unreaped = live->unreaped - c->unreaped;
+	c->unreaped += sn->unreaped;
 }
 
 /* Why a layer that needs function probes is missing. */

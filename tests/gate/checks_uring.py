@@ -207,6 +207,9 @@ def silenced(gate: Gate) -> None:
         ringer.go()
     compare_calls(gate, trace, ringer, key=ringer.key)
     compare_lost(gate, trace, ringer.said["silent"])
+    done = sum(calls[0] for calls in ringer.said["uring"].values())
+    unreaped = sum(o["unreaped"] for o in trace.objects)
+    gate.check("unreaped", unreaped >= done if gate.native else unreaped == done, unreaped=unreaped, wanted=done)
     read, came = (trace.total(member, op="uring", key=ringer.key) for member in ("bytes", "device_bytes"))
     gate.check("device", read == came == 101 * 4096, read=read, device_bytes=came)
 

@@ -841,6 +841,34 @@ static void losses_are_told_only_if_there_are_any(void **state)
 	fixture_done(&f);
 }
 
+/* Requests of io_uring that end at their completion: no loss, but told. */
+static void completions_without_reap_are_told(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	print(&f, breakdown_json, &v, 0);
+	assert_has(f.text, "\"unreaped\":null,");
+	f.sn.has_unreaped = true;
+	print(&f, breakdown_json, &v, 0);
+	assert_has(f.text, "\"unreaped\":0,");
+	print(&f, breakdown_text, &v, 0);
+	assert_has_not(f.text, "reap");
+	f.sn.unreaped = 1;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\ncompletions of io_uring that have no reap time: 1\n");
+	assert_has_not(f.text, "lost");
+	v.detail = 0;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "; 1 completion without reap time\n");
+	f.sn.unreaped = 1234;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "nothing lost; 1,234 completions without reap time\n");
+	fixture_done(&f);
+}
+
 /* It is a loss for --strict, so it is one here. */
 static void a_name_that_is_missing_is_lost(void **state)
 {
@@ -1663,6 +1691,7 @@ static const char every_member[] =
 	"203,"
 	"\"comm\":\"mv\",\"file\":\"/a/c\",\"server\":\"10.0.0.7:/"
 	"home\"}],\"unseen_threads\":204,\"unnamed_cgroups\":205,\"unpatterned\":206,"
+	"\"unreaped\":207,"
 	"\"lost\":{\"ring\":301,\"map_full\":302,\"unmatched_start\":303,"
 	"\"unmatched_end\":304,\"names\":305,\"unattributed\":306,\"ops\":307,"
 	"\"requests\":308,\"missed\":310},\"overhead\":{\"bpf_run_ns\":330,"
@@ -1831,6 +1860,8 @@ static void json_has_every_member(void **state)
 	f.sn.unfinished_lost = 204;
 	f.sn.unnamed_cgroups = 205;
 	f.sn.unpatterned = 206;
+	f.sn.has_unreaped = true;
+	f.sn.unreaped = 207;
 	for (int i = 0; i < LOST_N; i++)
 		f.sn.lost[i] = 301 + i;
 	f.sn.missed = 310;
@@ -2219,6 +2250,7 @@ int main(void)
 		cmocka_unit_test(missing_strata_are_named_with_their_reason),
 		cmocka_unit_test(a_sum_that_is_wrong_is_told),
 		cmocka_unit_test(losses_are_told_only_if_there_are_any),
+		cmocka_unit_test(completions_without_reap_are_told),
 		cmocka_unit_test(a_name_that_is_missing_is_lost),
 		cmocka_unit_test(only_terminals_are_narrow),
 		cmocka_unit_test(intervals_have_times_that_differ),

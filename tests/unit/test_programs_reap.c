@@ -156,8 +156,8 @@ static void test_ends(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
-/* Without a place in the list, or with a thread of the kernel that polls, an operation ends at its
- * completion. */
+/* Without a place in the list or room in the ring, or with a thread of the kernel that polls, an
+ * operation ends at its completion. */
 static void test_not_followed(void **state)
 {
 	(void)state;
@@ -169,6 +169,7 @@ static void test_not_followed(void **state)
 		completes(&a);
 	}
 	assert_int_equal(ops_counted(OP_URING, NULL).count, MANY - REAP_PLACES);
+	assert_int_equal(live.unreaped, MANY - REAP_PLACES);
 	takes(MANY);
 	submit(&a);
 	assert_int_equal(ops_counted(OP_URING, NULL).count, MANY);
@@ -178,7 +179,16 @@ static void test_not_followed(void **state)
 	submit(&a);
 	completes(&a);
 	assert_int_equal(ops_counted(OP_URING, NULL).count, 1);
+	assert_int_equal(live.unreaped, 1);
 	assert_int_equal(lost_all(), 0);
+
+	start(true);
+	submit(&a);
+	a.cqe = (struct io_cqe){ 100, SIZE };
+	uring.submit_state.compl_reqs.first = &a.comp_list;
+	uring_overflow(&uring, 100, SIZE);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 1);
+	assert_int_equal(live.unreaped, 1);
 }
 
 /* A ring that a thread of the kernel polls has the address of a former ring. Nobody enters it. */
@@ -197,6 +207,7 @@ static void test_polled_at_former_address(void **state)
 		sys_exit(1);
 		assert_int_equal(ops_counted(OP_URING, NULL).count, 1 + i);
 	}
+	assert_int_equal(live.unreaped, 3);
 	assert_int_equal(lost_all(), 0);
 }
 
@@ -218,10 +229,12 @@ static void test_completes_after_the_end(void **state)
 	cpu_is(1, &other);
 	completes(&b);
 	assert_int_equal(ops_counted(OP_URING, NULL).count, 2);
+	assert_int_equal(live.unreaped, 1);
 	c.ctx = &second;
 	submit(&c);
 	uring_complete(&c, SIZE);
 	assert_int_equal(ops_counted(OP_URING, NULL).count, 2);
+	assert_int_equal(live.unreaped, 1);
 }
 
 /* A thread is killed in its ring. The next thread with its state is not in a ring. */
@@ -238,6 +251,7 @@ static void test_killed_in_ring(void **state)
 	submit(&b);
 	uring_complete(&b, SIZE);
 	assert_int_equal(ops_counted(OP_URING, NULL).count, 0);
+	assert_int_equal(live.unreaped, 0);
 }
 
 /* Another ring at the address of a former one, which left a completion. */
