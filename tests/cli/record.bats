@@ -345,6 +345,10 @@ assert all(one.path(op["file"]) for one in r for op in one.ops[:101] if op["file
 	[[ $stderr == *"one took "*": any>0ns"* ]]
 	expect 0 record --force -o "$file" --until 'fsync>50s' -D 0.5
 	[[ $stderr != *"one took"* ]]
+	# a number without a unit is in seconds, and the unit is told
+	expect 0 record --force -o "$file" --until 'fsync>100' --until 'any>70000ms' -D 0.2
+	[[ $stderr == *"the recording ends when one fsync takes longer than 100 s"* ]]
+	[[ $stderr == *"the recording ends when one operation takes longer than 70.0 s"* ]]
 	for wrong in 'fsync' '>1' 'fsyncs>1' 'fsync>' 'fsync>1x'; do
 		expect 2 record -o "$file" --until "$wrong"
 		says "invalid --until '$wrong'"
