@@ -176,6 +176,12 @@ struct server_sums {
 	unsigned long long queue_ns;
 	unsigned long long server_ns;
 	unsigned long long max_ns; /* of server_ns */
+	/* of FUSE: requests which one thread of the daemon read and answered, and parts of their
+	 * server_ns: until the thread had read the request; then the thread's waits by stratum, and
+	 * as ST_SYSCALL the rest, its time on the CPU */
+	unsigned long long split;
+	unsigned long long before_read_ns;
+	unsigned long long daemon_ns[ST_N];
 };
 
 _Static_assert(sizeof(struct op_key) == 32, "op_key has no holes");

@@ -211,6 +211,10 @@ void server_row_add(struct server_row *row, const struct server_sums *s)
 	row->sums.queue_ns += s->queue_ns;
 	row->sums.server_ns += s->server_ns;
 	row->sums.max_ns = max_with(row->sums.max_ns, s->max_ns, s->server_ns, s->count);
+	row->sums.split += s->split;
+	row->sums.before_read_ns += s->before_read_ns;
+	for (int st = 0; st < ST_N; st++)
+		row->sums.daemon_ns[st] += s->daemon_ns[st];
 }
 
 /* Adds @more, if not NULL, to a row's pattern. 0 or -ENOMEM. */

@@ -119,6 +119,7 @@ struct filter_lists {
 struct server_members {
 	/* of struct fuse_req: its headers, its mount; the mount's connection; its number */
 	unsigned short fuse_in, fuse_out, fuse_mount, fuse_conn, fuse_dev;
+	unsigned short fuse_copy_req; /* of struct fuse_copy_state: the struct fuse_req */
 	/* of struct rpc_task: procedure, struct rpc_rqst, transport, result */
 	unsigned short rpc_msg, rpc_rqst, rpc_xprt, rpc_status;
 	unsigned short rpc_name;    /* of struct rpc_procinfo */
@@ -220,6 +221,7 @@ struct bpf_conf {
 				      * the open file of a layer */
 	unsigned char file_identity; /* one of these offsets is known */
 	unsigned char servers;       /* requests to servers have rows */
+	unsigned char daemons;       /* rows of FUSE tell what the daemon's thread did */
 	unsigned char op_accesses, rq_accesses; /* operations by file, requests by disk have
 						 * patterns; with access_slots */
 	unsigned char served;                   /* requests which nfsd serves are operations */

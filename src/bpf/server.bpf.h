@@ -12,6 +12,7 @@
 #define IOSTRATA_SERVER_BPF_H
 
 #include "completion.bpf.h"
+#include "daemon.bpf.h"
 #include "row.bpf.h"
 #include "task.bpf.h"
 
@@ -81,10 +82,11 @@ struct server_end {
 	bool failed;
 };
 
-/* Adds a request with @times to the row of @key, which has no bucket yet. */
-static __always_inline void server_request_done(struct server_key *key,
-						const struct rq_times *times,
-						const struct server_end *end)
+/* Adds a request with @times to the row of @key, which has no bucket yet. NULL: see server_row().
+ */
+static __always_inline struct server_sums *server_request_done(struct server_key *key,
+							       const struct rq_times *times,
+							       const struct server_end *end)
 {
 	u64 server = times->c - times->d;
 	struct server_sums *sums;
@@ -92,7 +94,7 @@ static __always_inline void server_request_done(struct server_key *key,
 	key->bucket = hist_bucket(server);
 	sums = server_row(key);
 	if (!sums)
-		return;
+		return NULL;
 	atomic_add(&sums->count, 1);
 	atomic_add(&sums->server_ns, server);
 	cell_max(&sums->max_ns, server);
@@ -103,6 +105,7 @@ static __always_inline void server_request_done(struct server_key *key,
 	cell_sum(false, sums->resent, end->resent);
 	if (end->failed)
 		atomic_add(&sums->errors, 1);
+	return sums;
 }
 
 /*
@@ -130,14 +133,16 @@ static __always_inline int fuse_sent(u64 req)
 	return 0;
 }
 
-/* Counts @req on file system @dev, which the daemon's thread answers: current, or a kernel thread
- * for virtiofs. A header begins with the length; the answer's has the error next. */
-static __always_inline void fuse_count(u64 req, u32 dev, const struct rq_times *times)
+/* Counts @req on file system @dev, which the daemon's thread answers: current, in @turn, or a
+ * kernel thread for virtiofs. A header begins with the length; the answer's has the error next. */
+static __always_inline void fuse_count(u64 req, u32 dev, const struct rq_times *times,
+				       const struct turn *turn)
 {
 	u64 in = word_at(req + CONF(at.fuse_in)), out = word_at(req + CONF(at.fuse_out));
 	struct task_struct *task = (void *)current_task();
 	struct server_key key = { .dev = dev, .opcode = in >> 32 };
 	struct server_end end = { .sent_bytes = (u32)in, .received_bytes = (u32)out };
+	struct server_sums *sums;
 
 	end.failed = out >> 32;
 	if (current_flags() & PF_KTHREAD) {
@@ -147,7 +152,9 @@ static __always_inline void fuse_count(u64 req, u32 dev, const struct rq_times *
 		bpf_probe_read_kernel_str(key.server, COMM_LEN,
 					  BPF_CORE_READ(task, group_leader)->comm);
 	}
-	server_request_done(&key, times, &end);
+	sums = server_request_done(&key, times, &end);
+	if (sums && turn)
+		turn_add(sums, turn, times);
 }
 
 /* The daemon's thread, which is current, answers @req. If its beginning was not seen, the waiting
@@ -156,6 +163,7 @@ static __always_inline int fuse_answered(u64 req, bool level_known)
 {
 	struct server_request *r = bpf_map_lookup_elem(&server_requests, &req);
 	struct rq_times times = { .q = 1, .g = 1, .d = 1 };
+	struct turn *turn = turn_ends(req, r ? r->d : 0);
 
 	if (r) {
 		times.q = r->q;
@@ -165,7 +173,7 @@ static __always_inline int fuse_answered(u64 req, bool level_known)
 	times.c = bpf_ktime_get_ns();
 	server_announce(r, &times, level_known);
 	if (r && server_request_counts(r))
-		fuse_count(req, r->dev, &times);
+		fuse_count(req, r->dev, &times, turn);
 	bpf_map_delete_elem(&server_requests, &req);
 	return 0;
 }

@@ -167,6 +167,9 @@ struct cpu_wait {
 	u8 asleep; /* the thread had slept until @from; else it was taken off its CPU */
 };
 
+/* Whether a thread of a FUSE daemon is in a turn. */
+enum { TURN_NONE /* it has no entry in @turns */, TURN_OVER, TURN_NOW };
+
 /* The state of a thread. */
 struct task_state {
 	union {
@@ -191,6 +194,7 @@ struct task_state {
 	u32 ring;        /* the ring entered last: its place in @uring_rings, + 1; 0: none */
 	u8 rings;        /* the thread has entered a ring that has a place there */
 	u32 collisions;  /* threads that hash to this slot and are in tasks_overflown */
+	u8 turn;         /* TURN_NONE ...; only with conf.daemons */
 	u64 client[2];   /* of a thread of nfsd, with BY_CLIENT: the address of its client */
 	u8 row_slot;     /* slot of the row to which an operation was added last */
 	u8 fault_slot;   /* slot of the row to which a minor fault was added last */
@@ -573,6 +577,22 @@ struct {
 	__type(value, struct server_request);
 } server_requests SEC(".maps");
 
+/* What a thread of a FUSE daemon does with a request; see daemon.bpf.h. */
+struct turn {
+	u64 req;          /* the struct fuse_req * */
+	u64 since;        /* when the thread had read it */
+	u64 waited[ST_N]; /* by stratum; none on the CPU */
+	u64 before[ST_N]; /* op.strata when the thread left the CPU in an operation */
+};
+
+/* By struct task_struct * of the thread. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, struct turn);
+} turns SEC(".maps");
+
 enum { CLIENT_STEPS = 3 };
 
 /* The client of a kernel thread. A worker writes it when it takes work. For other kernel threads
@@ -757,6 +777,7 @@ _Static_assert(sizeof(zeroes) >= sizeof(struct file_name), "file_name");
 _Static_assert(sizeof(zeroes) >= sizeof(struct helper_sums), "helper_sums");
 _Static_assert(sizeof(zeroes) >= sizeof(struct helper), "helper");
 _Static_assert(sizeof(zeroes) >= sizeof(struct task_state), "task_state");
+_Static_assert(sizeof(zeroes) >= sizeof(struct turn), "turn");
 
 volatile struct live live;
 

@@ -10,6 +10,7 @@
 #include "aio.bpf.h"
 #include "backup.bpf.h"
 #include "call.bpf.h"
+#include "daemon.bpf.h"
 #include "fault.bpf.h"
 #include "row.bpf.h"
 #include "layer.bpf.h"
@@ -200,8 +201,10 @@ int on_sched_switch(u64 *ctx)
 		t = task_lookup((u64)prev);
 		if (t && t->op.stage)
 			task_off(t, asleep, now);
-		else if (t && async_waits(t))
+		else if (t && (async_waits(t) || in_turn(t)))
 			wait_begin(&t->wait, asleep, now);
+		if (t && in_turn(t))
+			turn_off(number((u64)prev));
 	}
 	if (is_helper(prev->flags) && prev->pid) {
 		h = helper_get(prev);
@@ -212,8 +215,10 @@ int on_sched_switch(u64 *ctx)
 		t = task_lookup((u64)next);
 		if (t && t->op.stage)
 			task_on_cpu(t, next, now);
-		else if (t && async_waits(t))
+		else if (t && async_waits(t) && !in_turn(t))
 			cpu_wait_note(t, now);
+		if (t && in_turn(t))
+			turn_on(number((u64)next), now);
 	}
 	if (is_helper(next->flags) && next->pid) {
 		tid = next->pid;
@@ -284,6 +289,8 @@ int on_exit(u64 *ctx)
 		count_lost(LOST_UNMATCHED_START);
 	if (t && CONF(busiest))
 		busy_ends(t);
+	if (t && CONF(daemons))
+		turn_forget(t, (u64)p);
 	if (t)
 		task_forget((u64)p);
 	/* whatever its flags: io_worker_exit() clears PF_IO_WORKER first (5.15, 6.1) */
@@ -370,6 +377,13 @@ SEC("?fentry/queue_request_and_unlock")
 int on_fuse_queue(u64 *ctx)
 {
 	return fuse_sent(number(ctx[1]));
+}
+
+/* fuse_dev_do_read(device, file, copy, size): a thread of the daemon has read. */
+SEC("?fexit/fuse_dev_do_read")
+int on_fuse_read(u64 *ctx)
+{
+	return turn_begins(number(ctx[2]), ctx[4]);
 }
 
 /* fuse_request_end(req): a tracepoint; before 6.11 a function. */

@@ -442,6 +442,12 @@ static __always_inline bool async_waits(const struct task_state *t)
 	return CONF(async) && t->async_at;
 }
 
+/* Whether @t is of a thread of a FUSE daemon, in a turn; see daemon.bpf.h. */
+static __always_inline bool in_turn(const struct task_state *t)
+{
+	return CONF(daemons) && t->turn == TURN_NOW;
+}
+
 /* Current wakes @p. */
 static __always_inline void woken(struct task_struct *p, bool level_known)
 {
@@ -454,7 +460,7 @@ static __always_inline void woken(struct task_struct *p, bool level_known)
 		return;
 	if (may_have_op(p->flags)) {
 		t = task_lookup((u64)p);
-		if (t && t->op.stage)
+		if (t && (t->op.stage || in_turn(t)))
 			task_woken(t, p, bpf_ktime_get_ns(), interrupt_level(level_known));
 		else if (t && async_waits(t))
 			t->waking.at = bpf_ktime_get_ns();

@@ -151,6 +151,7 @@ static void conf_set_servers(struct server_members *at, struct feature *f)
 		{ "fuse", "fuse_req", "fm", &at->fuse_mount },
 		{ "fuse", "fuse_mount", "fc", &at->fuse_conn },
 		{ "fuse", "fuse_conn", "dev", &at->fuse_dev },
+		{ "fuse", "fuse_copy_state", "req", &at->fuse_copy_req },
 		{ "sunrpc", "rpc_task", "tk_msg", &at->rpc_msg },
 		{ "sunrpc", "rpc_task", "tk_rqstp", &at->rpc_rqst },
 		{ "sunrpc", "rpc_task", "tk_xprt", &at->rpc_xprt },
@@ -313,6 +314,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 		conf_set_servers(&c->at, f);
 	/* programs for a module that is not loaded now are not loaded either */
 	c->servers = c->waits && !c->n_devs && (c->at.fuse_in || c->at.rpc_msg);
+	c->daemons = c->servers && c->at.fuse_copy_req;
 	c->served = plan_asked(sc) & ASK_SERVED && feature_nfsd(f);
 	if (c->behalf && !f->interrupt_level)
 		conf_set_level(c);

@@ -35,6 +35,7 @@ enum {
 	DISKS_WITH_SLOTS = ROW_SLOTS / 4,
 	SERVER_REQUESTS = 2048, /* in flight */
 	SERVER_ROWS = 2048,
+	DAEMON_THREADS = 1024,
 	ROWS_PER_DISK = 64,
 	CPUS_MOST = 8192, /* NR_CPUS at most */
 };
@@ -151,6 +152,8 @@ static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, 
 		return sc->layer == LAYER_OPS;
 	if (!strncmp(name, "server_rows", strlen("server_rows")))
 		return c->servers;
+	if (!strcmp(name, "turns"))
+		return c->daemons;
 	if (!strcmp(name, "busiest"))
 		return c->busiest;
 	if (!strcmp(name, "tracked"))
@@ -292,6 +295,8 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 	resize(obj, "server_rows_odd", SERVER_ROWS);
 	resize(obj, "server_requests", have_servers(c, f) ? SERVER_REQUESTS : 1);
 	resize(obj, "clients", behalf ? helpers_max(cpus) : 1);
+	if (c->daemons)
+		resize(obj, "turns", DAEMON_THREADS);
 	/* an entry stays after a worker took the work; it must not push out waiting work */
 	resize(obj, "works", behalf ? 4 * helpers_max(cpus) : 1);
 	if (sc->sent_ops || sc->sent_requests)

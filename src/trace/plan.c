@@ -281,6 +281,7 @@ const struct program programs[] = {
 	FUSE(on_fuse_end, HOOK_TP_BTF, "fuse_request_end", NEED_FUSE_EVENTS | NEED_LEVEL),
 	FUSE(on_fuse_end_no_level, HOOK_TP_BTF, "fuse_request_end",
 	     NEED_FUSE_EVENTS | NEED_NO_LEVEL),
+	FUSE(on_fuse_read, HOOK_FEXIT, "fuse_dev_do_read", 0),
 	FUSE(on_fuse_over, HOOK_FEXIT, "fuse_request_end", NEED_LEVEL),
 	FUSE(on_fuse_over_no_level, HOOK_FEXIT, "fuse_request_end", NEED_NO_LEVEL),
 	FUSE(on_fuse_queue, HOOK_FENTRY, "queue_request_and_unlock", NEED_FUSE_FUNCTIONS),

@@ -141,8 +141,9 @@ static void machine_start(void)
 	MAP(clients, 64);
 	MAP(works, 64);
 	MAP(server_requests, 64);
-	MAP(server_rows_even, 64);
-	MAP(server_rows_odd, 64);
+	MAP(turns, 64);
+	MAP(server_rows_even, 1024);
+	MAP(server_rows_odd, 1024);
 	MAP_SIZED(rings, sizeof(u64), MAX_RINGS);
 	MAP_ARRAY(files_sent, FILES_SENT);
 	MAP_SIZED(slot_cells, sizeof(struct op_cell), SLOT_CELLS(CPUS));
