@@ -154,15 +154,13 @@ enum { MAX_ERRNO = 4095 };
  * Requests of file systems to a server or a daemon. NFS: the address and the name of the procedure.
  * FUSE: the name and process of the daemon, the mount and the opcode; virtiofs: no process.
  */
-enum { SERVER_LEN = 48 };
-
 struct server_key {
 	char server[SERVER_LEN];
-	char op[16];           /* NFS only */
-	unsigned int dev;      /* FUSE: kernel dev_t of the file system; else 0 */
-	unsigned int pid;      /* of the daemon; 0: none */
-	unsigned short opcode; /* FUSE; else 0 */
-	unsigned short bucket; /* as in op_key, of server_ns */
+	char op[SERVER_OP_LEN]; /* NFS only */
+	unsigned int dev;       /* FUSE: kernel dev_t of the file system; else 0 */
+	unsigned int pid;       /* of the daemon; 0: none */
+	unsigned short opcode;  /* FUSE; else 0 */
+	unsigned short bucket;  /* as in op_key, of server_ns */
 	unsigned int pad;
 };
 

@@ -191,6 +191,7 @@ enum sent {
 	SENT_FILE,
 	SENT_SLOW_OP,
 	SENT_OP_ORDERED,
+	SENT_SERVER_REQUEST,
 };
 
 /* The thread of a record: pid and tid as the tool's pid namespace numbers them. */
@@ -221,7 +222,7 @@ struct sent_op {
 	struct sent_who who;
 	struct sent_file_id file;
 	unsigned long long start_ns;
-	unsigned long long offset, len; /* ~0: not known; len: bytes requested */
+	unsigned long long offset, len; /* ~0: not known; len: bytes requested, or the xid served */
 	long long ret;
 	unsigned long long on_cpu[SENT_ON_CPU];
 };
@@ -295,6 +296,18 @@ struct sent_request {
 	struct sent_who who; /* tid 0: not known */
 };
 
+enum { SERVER_LEN = 48, SERVER_OP_LEN = 16 };
+
+/* One request of NFS to a server, which is done; times in ns, CLOCK_MONOTONIC, as in server.bpf.h.
+ */
+struct sent_server_request {
+	unsigned long long what;
+	unsigned long long xid; /* + 1; 0: not known */
+	unsigned long long q, g, d, c;
+	char server[SERVER_LEN]; /* its address */
+	char op[SERVER_OP_LEN];  /* name of the procedure */
+};
+
 /* The name of a file, sent in a ring for names before the first record with this file. */
 struct sent_file {
 	unsigned long long what;
@@ -308,5 +321,6 @@ _Static_assert(sizeof(struct sent_op_waited) == 224, "sent_op_waited has no hole
 _Static_assert(sizeof(struct sent_slow_op) == 352 + 8 + SEGMENTS_MAX * 8 + 8 + PATH_BYTES,
 	       "sent_slow_op has no holes");
 _Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");
+_Static_assert(sizeof(struct sent_server_request) == 112, "sent_server_request has no holes");
 
 #endif

@@ -15,7 +15,7 @@ from typing import Any, Iterator
 
 import schema
 
-HEADER, NAMES, OPS, REQUESTS, LOSSES, END, INDEX, HANDLES = range(1, 9)
+HEADER, NAMES, OPS, REQUESTS, LOSSES, END, INDEX, HANDLES, SERVER_REQUESTS = range(1, 10)
 STRATA = ("syscall", "vfs", "fs", "throttle", "tag", "queue", "device", "complete", "runq", "preempt",
           "helper", "sleep", "lock", "server", "reap")
 FORMAT = Path(__file__).resolve().parents[1] / "docs/FORMAT.md"
@@ -23,7 +23,7 @@ OP_KINDS = ("", "read", "write", "open", "close", "fsync", "copy", "meta", "urin
             "served")
 LOST = ("ring", "map_full", "unmatched_start", "unmatched_end", "names", "unattributed", "ops",
         "requests")
-THREAD, FILE, CGROUP, DEVICE, FS = range(1, 6)
+THREAD, FILE, CGROUP, DEVICE, FS, CONTAINER, TEXT = range(1, 8)
 M64 = (1 << 64) - 1
 HEAD = struct.Struct("<4sIIIIIQQ")
 
@@ -153,6 +153,7 @@ class Recording:
     requests: list[Row] = field(default_factory=list)
     losses: list[Row] = field(default_factory=list)
     handles: list[Row] = field(default_factory=list)
+    server_requests: list[Row] = field(default_factory=list)
     index: list[Row] = field(default_factory=list)
     names: dict[tuple[int, int], tuple[Row, bytes]] = field(default_factory=dict)
 
@@ -171,7 +172,7 @@ def read(path: str | Path) -> Recording:
         elif chunk.kind == END:
             it.end = json.loads(chunk.raw)
             schema.check(it.end, "iostrata.capture/1")
-        elif chunk.kind in (NAMES, OPS, REQUESTS, LOSSES, INDEX, HANDLES):
+        elif chunk.kind in (NAMES, OPS, REQUESTS, LOSSES, INDEX, HANDLES, SERVER_REQUESTS):
             rows, text = columns(chunk.kind, chunk.rows, chunk.raw)
             if chunk.kind == NAMES:
                 at = 0
@@ -184,5 +185,6 @@ def read(path: str | Path) -> Recording:
                     it.orders.append(ordered(row, text[at:at + row["segments"]]))
                     at += row["segments"]
                 {OPS: it.ops, REQUESTS: it.requests, LOSSES: it.losses,
-                 HANDLES: it.handles, INDEX: it.index}[chunk.kind].extend(rows)
+                 HANDLES: it.handles, INDEX: it.index,
+                 SERVER_REQUESTS: it.server_requests}[chunk.kind].extend(rows)
     return it

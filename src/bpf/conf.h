@@ -124,11 +124,12 @@ struct server_members {
 	unsigned short rpc_msg, rpc_rqst, rpc_xprt, rpc_status;
 	unsigned short rpc_name;    /* of struct rpc_procinfo */
 	unsigned short rpc_address; /* of struct rpc_xprt: its addresses as text */
-	/* of struct rpc_rqst: when it was sent, how often, the time to the answer, the lengths */
-	unsigned short rpc_sent, rpc_transmits, rpc_rtt, rpc_sent_bytes, rpc_received;
-	/* of struct svc_rqst, a request to a server here: its service, version, result and client
-	 */
-	unsigned short svc_program, svc_version, svc_result, svc_client;
+	/* of struct rpc_rqst: when it was sent, how often, the time to the answer, the lengths, its
+	 * xid */
+	unsigned short rpc_sent, rpc_transmits, rpc_rtt, rpc_sent_bytes, rpc_received, rpc_xid;
+	/* of struct svc_rqst, a request to a server here: its service, version, result, client and
+	 * xid */
+	unsigned short svc_program, svc_version, svc_result, svc_client, svc_xid;
 	unsigned short nfsd_file; /* of struct nfsd_file: the open file */
 };
 

@@ -9,7 +9,8 @@
  * "rpc" of /proc/net/rpc/nfsd. A request has the first file that nfsd reads, writes or syncs for
  * it. Bytes are those read and written, as in line "io".
  *
- * Until the operation ends, op.len has its bytes and op.fd the status of its reply.
+ * Until the operation ends, op.len has its bytes and op.fd the status of its reply. In its record,
+ * the length is its xid, by which the client's request is found.
  */
 #ifndef IOSTRATA_SERVED_BPF_H
 #define IOSTRATA_SERVED_BPF_H
@@ -136,6 +137,16 @@ static __always_inline void served_note_client(struct task_state *t, u64 rqst)
 		bpf_probe_read_kernel(t->client, sizeof(t->client), (void *)(address + 8));
 }
 
+/* The number which the client gave the request in @rqst; ~0: not known. */
+static __always_inline u64 served_xid(u64 rqst)
+{
+	u64 xid = ~0ULL;
+
+	if (CONF(at.svc_xid))
+		xid = __builtin_bswap32(read_u64(rqst + CONF(at.svc_xid)));
+	return xid;
+}
+
 /* Whether the request in @rqst, of current, was for nfsd. */
 static __always_inline bool served_by_nfsd(u64 rqst)
 {
@@ -166,7 +177,7 @@ static __always_inline int served_ends(u64 rqst)
 	ret = served_error(served_result(rqst, op));
 	ret = ret ? ret : (long)op->len;
 	op->fd = -1;
-	op->len = ~0ULL;
+	op->len = served_xid(rqst);
 	op_finish(t, ret, bpf_ktime_get_ns(), CONF(fault_single_writer));
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "completion.bpf.h"
 #include "daemon.bpf.h"
 #include "row.bpf.h"
+#include "send.bpf.h"
 #include "task.bpf.h"
 
 static __always_inline u64 word_at(u64 address)
@@ -299,6 +300,31 @@ static __always_inline int rpc_woken(u64 task, bool level_known)
 	return 0;
 }
 
+/* Sends @task as a record; @key is the key of its row. */
+static __always_inline void rpc_send(u64 task, const struct server_key *key,
+				     const struct rq_times *times)
+{
+	u64 rqst = word_at(task + CONF(at.rpc_rqst));
+	void *ring = ring_here();
+	struct sent_server_request *s = ring ? bpf_ringbuf_reserve(ring, sizeof(*s), 0) : NULL;
+
+	if (!s) {
+		count_lost(LOST_RING);
+		return;
+	}
+	s->what = SENT_SERVER_REQUEST;
+	s->xid = 0;
+	if (CONF(at.rpc_xid))
+		s->xid = 1ULL + __builtin_bswap32(word_at(rqst + CONF(at.rpc_xid)));
+	s->q = times->q;
+	s->g = times->g;
+	s->d = times->d;
+	s->c = times->c;
+	__builtin_memcpy(s->server, key->server, sizeof(s->server));
+	__builtin_memcpy(s->op, key->op, sizeof(s->op));
+	sent_submit(s, sizeof(*s));
+}
+
 /* Counts @task, as the kernel does for /proc/self/mountstats. */
 static __always_inline void rpc_count(u64 task, const struct rq_times *times)
 {
@@ -315,6 +341,8 @@ static __always_inline void rpc_count(u64 task, const struct rq_times *times)
 	rpc_server(key.server, task);
 	bpf_probe_read_kernel_str(key.op, sizeof(key.op),
 				  (void *)word_at(procedure + CONF(at.rpc_name)));
+	if (CONF(sent_ops))
+		rpc_send(task, &key, times);
 	server_request_done(&key, times, &end);
 }
 

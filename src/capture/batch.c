@@ -106,6 +106,7 @@ int bytes_reserve(uint8_t **buf, size_t *cap, size_t size)
 /* In the order of the members of struct stored_op and the other stored records. */
 static const pack_codes op_codes = { D, D, D, V, V, V, V, V, D, D, D, D, V };
 static const pack_codes request_codes = { D, V, V, V, D, D, D, D, D, V, V, V, V, V, V };
+static const pack_codes server_request_codes = { D, V, V, V, D, V, V };
 static const pack_codes name_codes = { V, D, V, V, V, V };
 static const pack_codes loss_codes = { D, D, V, V };
 static const pack_codes index_codes = { D, V, V, D, D };
@@ -127,6 +128,8 @@ void batches_init(struct batch b[CHUNK_KINDS])
 	b[CHUNK_OPS].columns = COLUMNS(op_codes, struct stored_op);
 	b[CHUNK_HANDLES].columns = COLUMNS(op_codes, struct stored_op);
 	b[CHUNK_REQUESTS].columns = COLUMNS(request_codes, struct stored_request);
+	b[CHUNK_SERVER_REQUESTS].columns =
+		COLUMNS(server_request_codes, struct stored_server_request);
 	b[CHUNK_NAMES].columns = COLUMNS(name_codes, struct stored_name);
 	b[CHUNK_LOSSES].columns = COLUMNS(loss_codes, struct stored_loss);
 }

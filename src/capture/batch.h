@@ -48,10 +48,11 @@ static inline bool is_records(unsigned int kind)
 	return kind == CHUNK_OPS || kind == CHUNK_REQUESTS;
 }
 
-/* Whether chunks of this kind hold events: operations, requests or handles. */
+/* Whether chunks of this kind hold events: operations, requests, handles, or requests to servers.
+ */
 static inline bool is_events(unsigned int kind)
 {
-	return is_records(kind) || kind == CHUNK_HANDLES;
+	return is_records(kind) || kind == CHUNK_HANDLES || kind == CHUNK_SERVER_REQUESTS;
 }
 
 /* Writes CHUNK_HEAD bytes. */

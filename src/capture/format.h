@@ -39,6 +39,7 @@ enum chunk_kind {
 	CHUNK_END, /* JSON */
 	CHUNK_INDEX,
 	CHUNK_HANDLES, /* struct stored_op, of kind OP_HANDLE */
+	CHUNK_SERVER_REQUESTS,
 	CHUNK_KINDS,
 };
 
@@ -69,6 +70,7 @@ struct stored_op {
 	uint64_t helper;  /* the thread that ended its longest sleep with a helper at work for it,
 			   * NAME_THREAD; 0: none */
 	uint64_t reap_ns; /* the stratum after server_ns */
+	uint64_t xid;     /* of a request that was served, + 1; 0: not known */
 };
 
 /* Sets all members of an operation but the ids of names. Returns its duration, ns. @waited: @s with
@@ -84,7 +86,8 @@ stored_op_set(struct stored_op *op, const struct sent_op *s, const struct sent_o
 	op->cache = s->cache;
 	op->open_flags = s->open_flags;
 	op->offset = s->offset;
-	op->len = s->len;
+	op->len = s->kind == OP_SERVED ? ~0ULL : s->len;
+	op->xid = s->kind == OP_SERVED ? s->len + 1 : 0;
 	op->ret = s->ret;
 	op->fd = (int64_t)s->fd;
 	op->requests = s->requests;
@@ -182,6 +185,20 @@ enum stored_rq_flag {
 	STORED_RQ_OUTSIDE = 8,
 };
 
+/* One request of NFS to a server, which is done. */
+struct stored_server_request {
+	uint64_t q_ns;                        /* the task of SunRPC began */
+	uint64_t tag_ns, queue_ns, server_ns; /* until a slot was free, it was sent, and answered */
+	uint64_t xid;                         /* + 1; 0: not known */
+	uint64_t server, op;                  /* its address, and the procedure: NAME_TEXT */
+};
+
+/* The time of the answer, ns. */
+static inline uint64_t stored_server_request_end(const struct stored_server_request *rq)
+{
+	return rq->q_ns + rq->tag_ns + rq->queue_ns + rq->server_ns;
+}
+
 /* A name: text and numbers, by the id in records. A later name with the same type and id replaces
  * it. */
 struct stored_name {
@@ -200,6 +217,7 @@ enum stored_name_type {
 	NAME_FS, /* id from STORED_FS_FIRST on; a: kinds of operations whose file system layer is
 		    probed, 1 << kind; text: type */
 	NAME_CONTAINER, /* id that of a cgroup in it; text: "NAMESPACE/POD/NAME", or "NAME" */
+	NAME_TEXT,      /* id the number of the text; text: address of a server, or procedure */
 	NAME_TYPES,
 };
 

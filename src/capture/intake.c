@@ -105,6 +105,7 @@ static void names_forget(struct intake *in)
 	containers_forget(in);
 	known_free(&in->cgroups);
 	known_free(&in->devices);
+	known_free(&in->texts);
 	memset(in->fs_probed, 0, sizeof(in->fs_probed));
 	in->last_thread = NULL;
 	in->last_who = (struct sent_who){};
@@ -234,6 +235,19 @@ static void containers_look(struct intake *in)
 			at = &one->next;
 		}
 	}
+}
+
+/* The id of @text, at most @max bytes: the address of a server, or a procedure. */
+static uint64_t text_id(struct intake *in, const char *text, size_t max)
+{
+	char copy[SERVER_LEN + 1] = "";
+	uint64_t id;
+
+	memcpy(copy, text, strnlen(text, max));
+	id = mount_server_number(copy);
+	if (known_add(&in->texts, id))
+		write_text(in, NAME_TEXT, id, 0, copy);
+	return id;
 }
 
 static void cgroup_meet(struct intake *in, uint64_t id)
@@ -537,7 +551,7 @@ static void ops_take(struct intake *in, const struct sent_op *s, size_t n)
 	for (; n; n -= span.n) {
 		span.n = 1;
 		if (n >= SPAN_MIN && !is_shown(in, s->kind) && in->end_ns == UINT64_MAX &&
-		    s->kind != OP_HANDLE)
+		    s->kind != OP_HANDLE && s->kind != OP_SERVED)
 			span_look(s, n, &span);
 		if (span.n >= SPAN_MIN) {
 			span_take(in, s, &span);
@@ -580,6 +594,22 @@ static void request_take(struct intake *in, const struct sent_request *s)
 	writer_request(in->w, &rq);
 }
 
+static void server_request_take(struct intake *in, const struct sent_server_request *s)
+{
+	struct stored_server_request rq = {
+		.q_ns = s->q,
+		.tag_ns = s->g - s->q,
+		.queue_ns = s->d - s->g,
+		.server_ns = s->c - s->d,
+		.xid = s->xid,
+		.server = text_id(in, s->server, sizeof(s->server)),
+		.op = text_id(in, s->op, sizeof(s->op)),
+	};
+
+	if (s->c <= in->end_ns)
+		writer_server_request(in->w, &rq);
+}
+
 /* Takes an operation with its segments: as many as the record has, at most. */
 static void ordered_take(struct intake *in, const struct sent_op_ordered *s, size_t len)
 {
@@ -605,6 +635,8 @@ void intake_record(struct intake *in, const void *data, size_t len)
 		ordered_take(in, data, len);
 	else if (what == SENT_REQUEST && len >= sizeof(struct sent_request))
 		request_take(in, data);
+	else if (what == SENT_SERVER_REQUEST && len >= sizeof(struct sent_server_request))
+		server_request_take(in, data);
 }
 
 void intake_end(struct intake *in)

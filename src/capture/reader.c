@@ -190,6 +190,7 @@ void catalog_done(struct catalog *c)
 	texts_free(&c->cgroups);
 	texts_free(&c->devices);
 	texts_free(&c->containers);
+	texts_free(&c->texts);
 	*c = (struct catalog){};
 }
 
@@ -273,6 +274,8 @@ static int name_add(struct catalog *c, const struct stored_name *n, const char *
 		return text_add(&c->devices, n, text);
 	case NAME_CONTAINER:
 		return text_add(&c->containers, n, text);
+	case NAME_TEXT:
+		return text_add(&c->texts, n, text);
 	case NAME_FS:
 		return fs_add(c, n, text);
 	default:
@@ -324,6 +327,13 @@ const char *catalog_cgroup(const struct catalog *c, uint64_t id)
 const char *catalog_container(const struct catalog *c, uint64_t cgroup)
 {
 	return text_find(c->containers, cgroup);
+}
+
+const char *catalog_server_text(const struct catalog *c, uint64_t id)
+{
+	const char *text = text_find(c->texts, id);
+
+	return text ? text : "";
 }
 
 void catalog_container_names(const struct catalog *c, struct container_names *names)
@@ -473,6 +483,10 @@ static int chunk_read(struct recording *r, struct reason *why)
 		break;
 	case CHUNK_REQUESTS:
 		err = records_begin(r, STORED_COLUMNS(struct stored_request), why);
+		break;
+	case CHUNK_SERVER_REQUESTS:
+		if (r->server_requests)
+			err = records_begin(r, STORED_COLUMNS(struct stored_server_request), why);
 		break;
 	case CHUNK_LOSSES:
 		err = records_begin(r, STORED_COLUMNS(struct stored_loss), why);

@@ -70,7 +70,7 @@ struct catalog {
 	struct catalog_file *files;     /* [0]: no file */
 	struct catalog_thread *threads; /* [0]: no thread */
 	size_t n_files, n_threads, files_cap, threads_cap;
-	struct catalog_text *cgroups, *devices, *containers;
+	struct catalog_text *cgroups, *devices, *containers, *texts;
 	uint64_t version; /* grows with each chunk of names, which may replace names */
 	struct {
 		char name[FS_NAME_LEN];
@@ -94,6 +94,9 @@ const char *catalog_cgroup(const struct catalog *c, uint64_t id);
 const char *catalog_container(const struct catalog *c, uint64_t cgroup);
 const char *catalog_device(const struct catalog *c, uint64_t dev);
 
+/* The text of an id in a request to a server; "": not known. */
+const char *catalog_server_text(const struct catalog *c, uint64_t id);
+
 /* Adds the names of all containers to @names. */
 void catalog_container_names(const struct catalog *c, struct container_names *names);
 
@@ -114,6 +117,7 @@ struct stored_event {
 	union {
 		struct stored_op op; /* of CHUNK_HANDLES, too */
 		struct stored_request request;
+		struct stored_server_request server_request;
 		struct stored_loss loss;
 	};
 };
@@ -127,7 +131,8 @@ struct recording {
 	/* Records that ended before from_ns, or at or after to_ns, may be skipped. CLOCK_MONOTONIC.
 	 * */
 	uint64_t from_ns, to_ns;
-	uint64_t last_ns; /* end of the last readable record */
+	bool server_requests; /* records of requests to servers are wanted, too */
+	uint64_t last_ns;     /* end of the last readable record */
 	/* private */
 	struct cursor rows;
 	bool in_chunk;

@@ -153,7 +153,7 @@ static void chunk_lose(struct writer *w, const struct chunk_head *h, bool was_re
 		return;
 	*(h->kind == CHUNK_OPS        ? &w->lost_ops
 	  : h->kind == CHUNK_REQUESTS ? &w->lost_requests
-				      : &w->lost_handles) += h->rows;
+				      : &w->lost_others) += h->rows;
 	if (was_recorded && is_records(h->kind))
 		*(h->kind == CHUNK_OPS ? &w->ops : &w->requests) -= h->rows;
 }
@@ -385,13 +385,19 @@ void writer_op(struct writer *w, const struct stored_op *op)
 void writer_handle(struct writer *w, const struct stored_op *op)
 {
 	if (w->err || batch_add(w, CHUNK_HANDLES, op, op->start_ns + stored_op_total(op)))
-		w->lost_handles++;
+		w->lost_others++;
 }
 
 void writer_request(struct writer *w, const struct stored_request *rq)
 {
 	if (w->err || batch_add(w, CHUNK_REQUESTS, rq, stored_request_end(rq)))
 		w->lost_requests++;
+}
+
+void writer_server_request(struct writer *w, const struct stored_server_request *rq)
+{
+	if (w->err || batch_add(w, CHUNK_SERVER_REQUESTS, rq, stored_server_request_end(rq)))
+		w->lost_others++;
 }
 
 void writer_loss(struct writer *w, const struct stored_loss *loss)
@@ -420,6 +426,7 @@ void writer_flush(struct writer *w)
 	batch_write(w, CHUNK_HANDLES);
 	for (int kind = CHUNK_OPS; kind <= CHUNK_LOSSES; kind++)
 		batch_write(w, kind);
+	batch_write(w, CHUNK_SERVER_REQUESTS);
 }
 
 static int file_begin(struct writer *w, int fd, const char *header)

@@ -44,8 +44,9 @@ struct writer {
 	void *next_arg;
 	uint64_t bytes;         /* written so far, to this file */
 	uint64_t ops, requests; /* recorded: in the file, or in memory for --keep */
-	uint64_t lost_ops, lost_requests, lost_handles; /* not written: no room, or an error */
-	uint64_t dropped_ops, dropped_requests;         /* too old for keep_ns, or no memory */
+	/* not written: no room, or an error; others: handles, and requests to servers */
+	uint64_t lost_ops, lost_requests, lost_others;
+	uint64_t dropped_ops, dropped_requests; /* too old for keep_ns, or no memory */
 	uint64_t cut_ns; /* the last end of records dropped for keep_bytes; 0: none */
 	int err;         /* 0, -errno of the first failure, or WRITER_FULL */
 	/* private */
@@ -88,6 +89,9 @@ void writer_op_added(struct writer *w, uint64_t end_ns, size_t text_len);
 
 /* Adds a call of kind OP_HANDLE, counted only if lost. */
 void writer_handle(struct writer *w, const struct stored_op *op);
+
+/* Adds a request to a server, likewise. */
+void writer_server_request(struct writer *w, const struct stored_server_request *rq);
 
 void writer_loss(struct writer *w, const struct stored_loss *loss);
 

@@ -116,7 +116,7 @@ static void record_say_end(FILE *f, const struct record_files *files, const uint
 	const struct writer *w = &files->w;
 	uint64_t ops = lost[LOST_OPS] + w->lost_ops;
 	uint64_t requests = lost[LOST_REQUESTS] + w->lost_requests;
-	uint64_t handles = lost[LOST_RING] + w->lost_handles;
+	uint64_t others = lost[LOST_RING] + w->lost_others;
 	char safe[TEXT_SAFE_CAP(sizeof(files->name))], text[sizeof(safe) + 128];
 
 	text_safe(safe, sizeof(safe), w->fd == STDOUT_FILENO ? "the standard output" : files->name);
@@ -134,9 +134,11 @@ static void record_say_end(FILE *f, const struct record_files *files, const uint
 			text_plural(ops), of_ops, text_count(requests).s, text_plural(requests),
 			of_requests);
 	}
-	if (handles)
-		fprintf(f, "warning: lost %s descriptor event%s (dup, lseek, fcntl)\n",
-			text_count(handles).s, text_plural(handles));
+	if (others)
+		fprintf(f,
+			"warning: lost %s record%s of descriptors (dup, lseek, fcntl) or of "
+			"requests to servers\n",
+			text_count(others).s, text_plural(others));
 }
 
 /* The first chunk is written early: if record is killed soon, the file has records, too. */

@@ -104,7 +104,7 @@ static struct ending ending_of(const struct record_files *f, const struct ending
 	e.requests = f->w.requests - f->closed.requests;
 	e.lost[LOST_OPS] += f->w.lost_ops;
 	e.lost[LOST_REQUESTS] += f->w.lost_requests;
-	e.lost[LOST_RING] += f->w.lost_handles;
+	e.lost[LOST_RING] += f->w.lost_others;
 	for (int i = 0; i < LOST_N; i++)
 		e.lost[i] -= f->closed.lost[i];
 	e.missed -= f->closed.missed;
@@ -304,7 +304,7 @@ struct record_files_size record_files_size(const struct record_files *f)
 
 uint64_t record_files_lost(const struct record_files *f)
 {
-	return f->w.lost_ops + f->w.lost_requests + f->w.lost_handles;
+	return f->w.lost_ops + f->w.lost_requests + f->w.lost_others;
 }
 
 void record_files_close(struct record_files *f)

@@ -163,10 +163,12 @@ static void conf_set_servers(struct server_members *at, struct feature *f)
 		{ "sunrpc", "rpc_rqst", "rq_rtt", &at->rpc_rtt },
 		{ "sunrpc", "rpc_rqst", "rq_xmit_bytes_sent", &at->rpc_sent_bytes },
 		{ "sunrpc", "rpc_rqst", "rq_reply_bytes_recvd", &at->rpc_received },
+		{ "sunrpc", "rpc_rqst", "rq_xid", &at->rpc_xid },
 		{ "sunrpc", "svc_rqst", "rq_prog", &at->svc_program },
 		{ "sunrpc", "svc_rqst", "rq_vers", &at->svc_version },
 		{ "sunrpc", "svc_rqst", "rq_resp", &at->svc_result },
 		{ "sunrpc", "svc_rqst", "rq_addr", &at->svc_client },
+		{ "sunrpc", "svc_rqst", "rq_xid", &at->svc_xid },
 		{ "nfsd", "nfsd_file", "nf_file", &at->nfsd_file },
 	};
 	int member;

@@ -392,7 +392,7 @@ static void handles_without_room_are_counted(void **state)
 	for (int i = 0; i < 23; i++)
 		writer_handle(&w, &op);
 	writer_flush(&w);
-	assert_int_equal(w.lost_handles, 0);
+	assert_int_equal(w.lost_others, 0);
 	less.rlim_cur = w.bytes;
 	setrlimit(RLIMIT_FSIZE, &less);
 	for (uint64_t i = 0; i < 101; i++) {
@@ -401,12 +401,12 @@ static void handles_without_room_are_counted(void **state)
 		writer_handle(&w, &op);
 	}
 	writer_flush(&w);
-	assert_int_equal(w.lost_handles, 101);
+	assert_int_equal(w.lost_others, 101);
 	writer_handle(&w, &op);
-	assert_int_equal(w.lost_handles, 102);
+	assert_int_equal(w.lost_others, 102);
 	while (!writer_end(&w, header))
 		;
-	assert_int_equal(w.lost_handles, 102 + 23);
+	assert_int_equal(w.lost_others, 102 + 23);
 	setrlimit(RLIMIT_FSIZE, &none);
 	writer_done(&w);
 	fclose(f);

@@ -436,6 +436,79 @@ static void requests_are_as_they_were_sent(void **state)
 	end(&f);
 }
 
+/* Only readers who ask for them get them; a text is written once, and cut off at its length. */
+static void requests_to_servers_are_as_they_were_sent(void **state)
+{
+	struct sent_server_request sent = { .what = SENT_SERVER_REQUEST,
+					    .xid = 1ULL << 32,
+					    .q = 1000,
+					    .g = 1001,
+					    .d = 1003,
+					    .c = 1007,
+					    .server = "10.0.0.7",
+					    .op = "SIXTEEN LETTERS!" };
+	const struct stored_server_request *rq;
+	struct stored_event ev;
+	struct reason why;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	intake_record(&f.in, &sent, sizeof(sent));
+	memset(sent.server, 'x', sizeof(sent.server));
+	sent.xid = 0;
+	intake_record(&f.in, &sent, sizeof(sent));
+	intake_record(&f.in, &sent, sizeof(sent) - 1); /* cut off */
+	f.in.end_ns = 1006;
+	intake_record(&f.in, &sent, sizeof(sent)); /* ends later */
+	read_back(&f);
+	assert_int_equal(f.n, 0);
+	assert_int_equal(f.rec.ending.ops, 0);
+	recording_close(&f.rec);
+	rewind(f.f);
+	assert_int_equal(recording_open(&f.rec, f.f, "test", &why), 0);
+	f.rec.server_requests = true;
+	assert_int_equal(recording_next(&f.rec, &ev, &why), 1);
+	assert_int_equal(ev.kind, CHUNK_SERVER_REQUESTS);
+	rq = &ev.server_request;
+	assert_true(rq->q_ns == 1000 && rq->tag_ns == 1 && rq->queue_ns == 2 && rq->server_ns == 4);
+	assert_true(rq->xid == 1ULL << 32);
+	assert_string_equal(catalog_server_text(&f.rec.catalog, rq->server), "10.0.0.7");
+	assert_string_equal(catalog_server_text(&f.rec.catalog, rq->op), "SIXTEEN LETTERS!");
+	assert_int_equal(recording_next(&f.rec, &ev, &why), 1);
+	assert_int_equal(rq->xid, 0);
+	assert_int_equal(strlen(catalog_server_text(&f.rec.catalog, rq->server)), SERVER_LEN);
+	assert_string_equal(catalog_server_text(&f.rec.catalog, 4711), "");
+	assert_int_equal(recording_next(&f.rec, &ev, &why), 0);
+	end(&f);
+}
+
+/* What nfsd served has its xid where others have a length, also if many are alike. */
+static void served_operations_have_their_xid(void **state)
+{
+	struct sent_op sent[11];
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (int i = 0; i < 11; i++) {
+		sent[i] = an_op().op;
+		sent[i].what = SENT_OP;
+		sent[i].kind = OP_SERVED;
+		sent[i].len = i ? 4711ULL + i : ~0ULL;
+	}
+	intake_record(&f.in, sent, sizeof(sent));
+	sent[0].kind = OP_READ;
+	intake_record(&f.in, sent, sizeof(*sent));
+	read_back(&f);
+	assert_int_equal(f.n, 12);
+	for (int i = 0; i < 12; i++) {
+		assert_true(f.events[i].op.len == ~0ULL);
+		assert_int_equal(f.events[i].op.xid, i && i < 11 ? 4712 + i : 0);
+	}
+	end(&f);
+}
+
 static void what_ends_later_is_left_out(void **state)
 {
 	struct sent_request request = { .what = SENT_REQUEST,
@@ -628,6 +701,8 @@ int main(void)
 		cmocka_unit_test(calls_about_descriptors_are_not_counted),
 		cmocka_unit_test(many_calls_about_descriptors_are_not_counted),
 		cmocka_unit_test(requests_are_as_they_were_sent),
+		cmocka_unit_test(requests_to_servers_are_as_they_were_sent),
+		cmocka_unit_test(served_operations_have_their_xid),
 		cmocka_unit_test(what_ends_later_is_left_out),
 		cmocka_unit_test(the_best_name_is_that_of_the_file),
 	};

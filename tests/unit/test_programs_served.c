@@ -19,6 +19,7 @@ struct served_request {
 	u64 before;
 	u8 client[128]; /* struct sockaddr_storage */
 	u32 program, version;
+	u32 xid, pad; /* in the order of the network */
 	const struct reply *reply;
 	u64 after;
 };
@@ -246,7 +247,7 @@ static long ret_of(u32 version, u32 status)
 	}
 	ends();
 	assert_int_equal(newest_sent()->fd, -1);
-	assert_true(newest_sent()->len == ~0ULL);
+	assert_true(newest_sent()->len == (conf.at.svc_xid ? 0xfffffffeULL : ~0ULL));
 	assert_true(newest_sent()->offset == OFFSET_UNKNOWN);
 	assert_int_equal(newest_sent()->call, CALL_SERVED);
 	return newest_sent()->ret;
@@ -265,8 +266,11 @@ static void test_errors(void **state)
 	start();
 	conf.sent_ops = conf.op_extras = conf.file_details = conf.rings = 1;
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		for (u32 version = 2; version <= 4; version++)
+		for (u32 version = 2; version <= 4; version++) {
+			conf.at.svc_xid = version == 2 ? 0 : offsetof(struct served_request, xid);
+			rqst.xid = network(0xfffffffe);
 			assert_int_equal(ret_of(version, all[i].status), all[i].ret);
+		}
 	assert_int_equal(ops_counted(OP_SERVED, NULL).errors, 3 * 10);
 	assert_int_equal(lost_all(), 0);
 }

@@ -42,6 +42,8 @@ struct rpc_request {
 	u64 before, sent, rtt;
 	u32 received, transmits;
 	u64 sent_bytes;
+	u32 xid; /* in the order of the network */
+	u32 pad;
 };
 
 struct transport {
@@ -93,6 +95,7 @@ static int start(void **state)
 	conf.at.rpc_sent = offsetof(struct rpc_request, sent);
 	conf.at.rpc_rtt = offsetof(struct rpc_request, rtt);
 	conf.at.rpc_received = offsetof(struct rpc_request, received);
+	conf.at.rpc_xid = offsetof(struct rpc_request, xid);
 	file_init(&file, "fuse", 23, 29, S_IFREG);
 	task_init(&alice, 1100, 1101, "alice", 0);
 	task_init(&bob, 1200, 1201, "bob", 0);
@@ -514,6 +517,70 @@ static void test_nfs_of_before(void **state)
 	assert_ops(OP_READ, 1, 102, STRATA([ST_SERVER] = 100, [ST_COMPLETE] = 2));
 }
 
+/* The newest record of a request; NULL: none. */
+static const struct sent_server_request *newest_request(void)
+{
+	for (struct message *m = messages; m; m = m->next)
+		if (m->data[0] == SENT_SERVER_REQUEST)
+			return (const void *)m->data;
+	return NULL;
+}
+
+/* Alice's call is a record with the times of its row, the server and the xid, if that is known. */
+static void test_nfs_sent(void **state)
+{
+	struct rpc_request request = { .xid = 0x78563412 };
+	struct rpc_call call = { .procedure = &write_procedure, .transport = &transport };
+	const struct sent_server_request *s;
+	u64 begun;
+
+	(void)state;
+	conf.sent_ops = conf.rings = 1;
+	for (int known = 1; known >= 0; known--) {
+		conf.at.rpc_xid = known ? offsetof(struct rpc_request, xid) : 0;
+		cpu_is(0, &alice);
+		call.request = NULL;
+		begun = machine.now;
+		EVENT(on_rpc_begin, &call);
+		tick(300);
+		EVENT(on_rpc_wakeup, &call); /* a slot */
+		tick(7);
+		call.request = &request;
+		request.sent = machine.now;
+		tick(1000);
+		request.rtt = 1000;
+		tick(11);
+		RUN(on_rpc_done, ((u64[8]){ (u64)&call, 307, 1000, machine.now - begun }));
+		s = newest_request();
+		assert_non_null(s);
+		assert_true(s->what == SENT_SERVER_REQUEST);
+		assert_true(s->xid == (known ? 0x12345678 + 1ULL : 0));
+		assert_true(s->q == begun && s->g - s->q == 300 && s->d - s->g == 7);
+		assert_true(s->c - s->d == 1000);
+		assert_string_equal(s->server, "10.0.0.7");
+		assert_string_equal(s->op, "WRITE");
+	}
+	assert_int_equal(only_row(&(struct server_key){}).count, 2);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* Without a record of all operations, or with filters which reject its thread, nothing is sent. */
+static void test_nfs_not_sent(void **state)
+{
+	struct rpc_request request = { .sent = 1000000 - 50 };
+	struct rpc_call call = { .procedure = &write_procedure,
+				 .request = &request,
+				 .transport = &transport };
+
+	(void)state;
+	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 1, 2, 3 }));
+	assert_null(newest_request());
+	conf.sent_ops = conf.rings = conf.process_filter = 1;
+	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 1, 2, 3 }));
+	assert_null(newest_request());
+	assert_int_equal(lost_all(), 0);
+}
+
 #define ASK(client, type, tag)  RUN(on_9p_ask, ((u64[8]){ client, type, tag }))
 #define TELL(client, type, tag) RUN(on_9p_answer, ((u64[8]){ client, type, tag, 0 }))
 
@@ -753,6 +820,8 @@ int main(void)
 		TEST(test_nfs_resent),
 		TEST(test_rows_of_resent),
 		TEST(test_nfs_of_before),
+		TEST(test_nfs_sent),
+		TEST(test_nfs_not_sent),
 		TEST(test_9p),
 		TEST(test_9p_write),
 		TEST(test_smb_answered_by_another),
