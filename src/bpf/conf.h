@@ -120,10 +120,11 @@ struct server_members {
 	/* of struct fuse_req: its headers, its mount; the mount's connection; its number */
 	unsigned short fuse_in, fuse_out, fuse_mount, fuse_conn, fuse_dev;
 	unsigned short fuse_copy_req; /* of struct fuse_copy_state: the struct fuse_req */
-	/* of struct rpc_task: procedure, struct rpc_rqst, transport, result */
-	unsigned short rpc_msg, rpc_rqst, rpc_xprt, rpc_status;
-	unsigned short rpc_name;    /* of struct rpc_procinfo */
-	unsigned short rpc_address; /* of struct rpc_xprt: its addresses as text */
+	/* of struct rpc_task: procedure, struct rpc_rqst, transport, result, flags */
+	unsigned short rpc_msg, rpc_rqst, rpc_xprt, rpc_status, rpc_flags;
+	unsigned short rpc_name; /* of struct rpc_procinfo */
+	/* of struct rpc_xprt: its addresses as text, the queue for its slots */
+	unsigned short rpc_address, rpc_backlog;
 	/* of struct rpc_rqst: when it was sent, how often, the time to the answer, the lengths, its
 	 * xid */
 	unsigned short rpc_sent, rpc_transmits, rpc_rtt, rpc_sent_bytes, rpc_received, rpc_xid;

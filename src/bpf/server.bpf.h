@@ -272,26 +272,47 @@ static __always_inline int rpc_begins(u64 task)
 	return 0;
 }
 
-/* Something for which @task waited has come: the answer, if one was received, else a timeout, after
- * which @task is sent again. Before @task is sent, it waits for a slot; with a slot, for the
- * connection. r->d is r->q until a timeout, then the time at which @task was sent first. */
-static __always_inline int rpc_woken(u64 task, bool level_known)
+/* Whether a worker goes on with @task, not the thread which made it. */
+static __always_inline bool rpc_is_async(u64 task)
+{
+	enum { RPC_TASK_ASYNC = 1 };
+
+	return CONF(at.rpc_flags) && word_at(task + CONF(at.rpc_flags)) & RPC_TASK_ASYNC;
+}
+
+/* @task waited for a slot of the session, or of the connection: its @queue, which ends with the
+ * slot, @rqst. */
+static __always_inline bool rpc_had_no_slot(u64 task, u64 queue, u64 rqst)
+{
+	return !rqst || queue == word_at(task + CONF(at.rpc_xprt)) + CONF(at.rpc_backlog);
+}
+
+/* Something for which @task waited in @queue has come: the answer, if one was received, else a
+ * timeout, after which @task is sent again. Before @task is sent, it waits for a slot; with a slot,
+ * for the connection. r->d is r->q until a timeout, then the time at which @task was sent first.
+ * Before the answer, no thread is woken for a task with which a worker goes on: current may be in
+ * the middle of the end of another task, whose mark stays. */
+static __always_inline int rpc_woken(u64 task, u64 queue, bool level_known)
 {
 	struct server_request *r = bpf_map_lookup_elem(&server_requests, &task);
 	u64 rqst = word_at(task + CONF(at.rpc_rqst)), sent, now = bpf_ktime_get_ns();
 	struct rq_times times = {};
+	bool received;
 
-	if (r && !rqst)
+	if (r && rpc_had_no_slot(task, queue, rqst))
 		r->g = now;
 	sent = rqst ? word_at(rqst + CONF(at.rpc_sent)) : 0;
 	if (!sent && !r)
 		return 0;
 	times.d = sent ? sent : now;
 	times.c = now;
-	if (sent && (u32)word_at(rqst + CONF(at.rpc_received)))
+	received = sent && (u32)word_at(rqst + CONF(at.rpc_received));
+	if (received)
 		times.c = sent + word_at(rqst + CONF(at.rpc_rtt));
 	else if (sent && r && r->d == r->q)
 		r->d = sent;
+	if (!received && rpc_is_async(task))
+		return 0;
 	if (sent && r && r->d != r->q)
 		times.d = r->d;
 	times.q = r ? r->q : times.d;

@@ -449,7 +449,7 @@ int on_rpc_begin(u64 *ctx)
 /* rpc_task_wakeup(task, queue) */
 static __always_inline int rpc_wakeup(u64 *ctx, bool level_known)
 {
-	return rpc_woken(number(ctx[0]), level_known);
+	return rpc_woken(number(ctx[0]), number(ctx[1]), level_known);
 }
 
 LEVEL_PROGRAMS(on_rpc_wakeup, "tp_btf/rpc_task_wakeup", rpc_wakeup)

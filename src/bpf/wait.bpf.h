@@ -350,37 +350,63 @@ static __always_inline struct mark *mark_of_waking(struct task_struct *p, u64 as
 	return now > m->times.c + REQUEST_END_LATE_NS ? NULL : m;
 }
 
+/* Whether the answer to thread @tid's own last request to an NFS server came in this sleep in @op,
+ * since @asleep. Until then, the thread knows more than its waker: who ends a request of NFS goes
+ * on with others, leaves their marks and waits for them, and may let a third wake the thread. */
+static __always_inline bool own_answer(struct done *ret, u32 tid, const struct op *op, u64 asleep)
+{
+	return CONF(at.rpc_msg) && own_request(ret, tid, op, asleep) && ret->times.server;
+}
+
+/* Cuts the sleep of a thread, from @from on, by the mark @m of its waking at @now. */
+static __always_inline void waking_split_mark(struct waking *w, const struct mark *m, u32 tid,
+					      u64 op_start, u64 from, u64 now)
+{
+	/* without block_io_done (6.5) no event ends a completion: a helper whose own request was
+	 * done at once may have worked on since, and the rest of the sleep is charged to the
+	 * helper */
+	split_add(&w->split, &m->times, from, now);
+	if (unlikely(m->times.held > from))
+		split_add_merged(&w->split, tid, op_start, from, m->times.held);
+	w->is_read |= m->is_read;
+	w->completed = 1;
+	/* without work of the helper: what @m does not tell of a server's request */
+	w->unhelped = (now - from) & (0 - m->times.server);
+}
+
 /* Cuts the sleep of @p in @op, into @w. Current is the waker. */
 static __always_inline void waking_split(struct waking *w, struct task_struct *p,
 					 const struct op *op, u64 now, u32 level)
 {
 	struct mark *m = mark_of_waking(p, w->asleep, now, level);
+	u64 from = w->asleep, since, working = 0;
 	u32 waker = waker_helper(level);
-	u64 since, working = 0;
 	struct helper *h;
 	struct done own;
 
 	w->helped = waker != 0;
+	if (!(m && m->tid == (u32)p->pid) && own_answer(&own, p->pid, op, from)) {
+		split_add(&w->split, &own.times, from, own.times.c);
+		w->is_read = !!(own.thread & DONE_READ);
+		from = own.times.c;
+		if (now <= from + REQUEST_END_NS) {
+			w->split.complete = positive(now - from);
+			w->completed = 1;
+			return;
+		}
+	}
 	if (m) {
-		/* without block_io_done (6.5) no event ends a completion: a helper whose own
-		 * request was done at once may have worked on since, and the rest of the sleep is
-		 * charged to the helper */
-		split_add(&w->split, &m->times, w->asleep, now);
-		if (unlikely(m->times.held > w->asleep))
-			split_add_merged(&w->split, p->pid, op->start, w->asleep, m->times.held);
-		w->is_read = m->is_read;
-		w->completed = 1;
-		/* without work of the helper: what @m does not tell of a server's request */
-		w->unhelped = (now - w->asleep) & (0 - m->times.server);
+		waking_split_mark(w, m, p->pid, op->start, from, now);
 		return;
 	}
-	since = throttled_until(p->pid, op, w->asleep);
+	since = from == w->asleep ? throttled_until(p->pid, op, from) : from;
 	h = waker ? bpf_map_lookup_elem(&helpers, &waker) : NULL;
 	if (h) {
 		helper_split(h, w, since, now);
 		working = h->working;
 	}
-	if ((since != w->asleep ||
+	if (from == w->asleep &&
+	    (since != from ||
 	     !(w->split.tag + w->split.queue + w->split.device + w->split.server)) &&
 	    own_request(&own, p->pid, op, w->asleep)) {
 		w->is_read |= own_request_split(&w->split, &own, w->asleep, now);

@@ -49,6 +49,7 @@ struct rpc_request {
 struct transport {
 	u64 before;
 	const char *address;
+	u64 backlog; /* the queue for a slot */
 };
 
 struct rpc_call {
@@ -57,6 +58,7 @@ struct rpc_call {
 	struct rpc_request *request;
 	const struct transport *transport;
 	int status;
+	u16 flags; /* 1: a worker goes on with the call */
 };
 
 static struct ktask alice, bob, daemon_thread, xprtiod, rpciod;
@@ -86,7 +88,9 @@ static int start(void **state)
 	conf.at.fuse_dev = offsetof(struct connection, dev);
 	conf.at.rpc_xprt = offsetof(struct rpc_call, transport);
 	conf.at.rpc_status = offsetof(struct rpc_call, status);
+	conf.at.rpc_flags = offsetof(struct rpc_call, flags);
 	conf.at.rpc_address = offsetof(struct transport, address);
+	conf.at.rpc_backlog = offsetof(struct transport, backlog);
 	conf.at.rpc_transmits = offsetof(struct rpc_request, transmits);
 	conf.at.rpc_sent_bytes = offsetof(struct rpc_request, sent_bytes);
 	conf.at.rpc_msg = offsetof(struct rpc_call, procedure);
@@ -303,7 +307,7 @@ static void answer_comes(struct rpc_call *call, u64 rtt, struct ktask *waiter)
 }
 
 /* rpciod is done with @call, and wakes @waiter 5 ns later. */
-static void rpc_ends(struct rpc_call *call, u64 begun, struct ktask *waiter)
+static void rpc_call_ends(struct rpc_call *call, u64 begun, struct ktask *waiter)
 {
 	cpu_is(3, &rpciod);
 	RUN(on_rpc_done, ((u64[8]){ (u64)call, call->request->sent - begun, call->request->rtt,
@@ -338,7 +342,7 @@ static void test_nfs(void **state)
 	tick(19);
 	runs(&rpciod, 3);
 	tick(23);
-	rpc_ends(&call, begun, &alice);
+	rpc_call_ends(&call, begun, &alice);
 	tick(29);
 	runs(&alice, 0);
 	returns(&alice, 0);
@@ -462,6 +466,173 @@ static void test_nfs_slot(void **state)
 		   STRATA([ST_TAG] = 300, [ST_COMPLETE] = 1 + 2, [ST_VFS] = 7, [ST_SERVER] = 1000,
 			  [ST_RUNQ] = 11));
 	assert_int_equal(class_of_reads(), CACHE_UNKNOWN);
+}
+
+/* A call waits for a slot of the connection: the one who frees the slot has put it into the call
+ * when the wait ends. */
+static void test_nfs_slot_of_connection(void **state)
+{
+	struct rpc_request request = {};
+	struct rpc_call call = { .procedure = &read_procedure, .transport = &transport };
+	struct server_sums sums;
+	struct server_key key;
+
+	(void)state;
+	reads(&alice, 0);
+	EVENT(on_rpc_begin, &call);
+	sleeps(&alice, 0);
+	tick(300);
+	cpu_is(3, &rpciod);
+	call.request = &request;
+	RUN(on_rpc_wakeup, ((u64[8]){ (u64)&call, (u64)&transport.backlog }));
+	wake(&alice);
+	runs(&alice, 0);
+	tick(7);
+	request.sent = machine.now;
+	sleeps(&alice, 0);
+	tick(1000);
+	answer_comes(&call, 1000, &alice);
+	runs(&alice, 0);
+	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 307, 1000, 1309 }));
+	returns(&alice, 0);
+	assert_ops(OP_READ, 1, 1309,
+		   STRATA([ST_TAG] = 300, [ST_VFS] = 7, [ST_SERVER] = 1000, [ST_COMPLETE] = 2));
+	sums = only_row(&key);
+	assert_int_equal(sums.tag_ns, 300);
+	assert_int_equal(sums.queue_ns, 7);
+}
+
+/* Calls with which workers go on: the thread which made one sleeps until it ends. */
+struct direct_read {
+	struct rpc_request request;
+	struct rpc_call call;
+	u64 begun;
+};
+
+/* @reader begins to sleep for @r, which is sent at once. */
+static void reads_direct(struct ktask *reader, u32 cpu, struct direct_read *r)
+{
+	*r = (struct direct_read){ .call = { .procedure = &read_procedure,
+					     .transport = &transport,
+					     .flags = 1 } };
+	reads(reader, cpu);
+	r->begun = machine.now;
+	EVENT(on_rpc_begin, &r->call);
+	r->request.sent = machine.now;
+	r->call.request = &r->request;
+	sleeps(reader, cpu);
+}
+
+/* rpciod, which runs, finds @r answered just now. */
+static void direct_ends(struct direct_read *r)
+{
+	r->request.rtt = machine.now - r->request.sent;
+	r->request.received = SIZE;
+	RUN(on_rpc_done, ((u64[8]){ (u64)&r->call, r->request.sent - r->begun, r->request.rtt,
+				    machine.now - r->begun }));
+}
+
+/* Who ends a call gives its slot to another before it wakes the reader. */
+static void test_nfs_gives_slot(void **state)
+{
+	struct rpc_call next = { .procedure = &read_procedure, .flags = 1 };
+	struct direct_read r;
+
+	(void)state;
+	cpu_is(1, &daemon_thread);
+	EVENT(on_rpc_begin, &next);
+	tick(10);
+	reads(&bob, 2); /* waits for what alice reads */
+	sleeps(&bob, 2);
+	reads_direct(&alice, 0, &r);
+	tick(1000);
+	runs(&rpciod, 3);
+	direct_ends(&r);
+	EVENT(on_rpc_wakeup, &next);
+	tick(5);
+	wake(&alice);
+	wake(&bob);
+	sleeps(&rpciod, 3);
+	runs(&alice, 0);
+	returns(&alice, 0);
+	assert_ops(OP_READ, 1, 1005, STRATA([ST_SERVER] = 1000, [ST_COMPLETE] = 5));
+	runs(&bob, 2);
+	returns(&bob, 2);
+	assert_ops(OP_READ, 2, 1005, STRATA([ST_SERVER] = 2000, [ST_COMPLETE] = 10));
+}
+
+/* It ends another reader's call first. */
+static void test_nfs_mark_of_another(void **state)
+{
+	struct direct_read r[2];
+
+	(void)state;
+	reads_direct(&bob, 2, &r[1]);
+	tick(400);
+	reads_direct(&alice, 0, &r[0]);
+	tick(600);
+	runs(&rpciod, 3);
+	direct_ends(&r[0]);
+	tick(50);
+	direct_ends(&r[1]);
+	tick(5);
+	wake(&alice);
+	wake(&bob);
+	sleeps(&rpciod, 3);
+	runs(&alice, 0);
+	returns(&alice, 0);
+	assert_ops(OP_READ, 1, 655, STRATA([ST_SERVER] = 600, [ST_COMPLETE] = 55));
+	runs(&bob, 2);
+	returns(&bob, 2);
+	assert_ops(OP_READ, 2, 1055, STRATA([ST_SERVER] = 600 + 1050, [ST_COMPLETE] = 60));
+}
+
+/* The worker wakes the reader long after the call ended. Until then it has waited for the call of
+ * another, which says nothing about the reader's. */
+static void test_nfs_late(void **state)
+{
+	struct direct_read r[2];
+	u64 late = REQUEST_END_NS + 1;
+
+	(void)state;
+	reads_direct(&bob, 2, &r[1]);
+	reads_direct(&alice, 0, &r[0]);
+	tick(600);
+	answer_comes(&r[1].call, 600, &rpciod);
+	tick(7);
+	runs(&rpciod, 3);
+	direct_ends(&r[0]);
+	tick(late);
+	wake(&alice);
+	sleeps(&rpciod, 3);
+	runs(&alice, 0);
+	returns(&alice, 0);
+	assert_ops(OP_READ, 1, 609 + late, STRATA([ST_SERVER] = 609, [ST_HELPER] = late));
+}
+
+/* After the own answer the thread waits for what another reads. */
+static void test_nfs_then_of_another(void **state)
+{
+	u64 late = REQUEST_END_NS + 1;
+	struct direct_read r[2];
+
+	(void)state;
+	reads_direct(&alice, 0, &r[0]);
+	tick(200);
+	reads_direct(&bob, 2, &r[1]);
+	tick(400);
+	runs(&rpciod, 3);
+	direct_ends(&r[0]);
+	sleeps(&rpciod, 3);
+	tick(late);
+	runs(&rpciod, 3);
+	direct_ends(&r[1]);
+	tick(5);
+	wake(&alice);
+	sleeps(&rpciod, 3);
+	runs(&alice, 0);
+	returns(&alice, 0);
+	assert_ops(OP_READ, 1, 605 + late, STRATA([ST_SERVER] = 600 + late, [ST_COMPLETE] = 5));
 }
 
 /* A call that waits for the connection, though it has a slot; and is sent twice. */
@@ -817,6 +988,11 @@ int main(void)
 		TEST(test_order_of_idle_worker),
 		TEST(test_sleep_before_request),
 		TEST(test_nfs_slot),
+		TEST(test_nfs_slot_of_connection),
+		TEST(test_nfs_gives_slot),
+		TEST(test_nfs_mark_of_another),
+		TEST(test_nfs_late),
+		TEST(test_nfs_then_of_another),
 		TEST(test_nfs_resent),
 		TEST(test_rows_of_resent),
 		TEST(test_nfs_of_before),
