@@ -246,12 +246,12 @@ static __always_inline u64 smb_number(u64 session, u64 mid)
  * worker (rpciod), which completes the task.
  */
 
-/* The name of the task's procedure begins with "READ", and ends there. */
+/* The name of the task's procedure is "READ", or begins with "READ_PLU" (of 4.2). */
 static __always_inline bool rpc_reads(u64 task)
 {
 	u64 name = word_at(word_at(word_at(task + CONF(at.rpc_msg)) + CONF(at.rpc_name)));
 
-	return (name & 0xffffffffff) == 0x44414552;
+	return (name & 0xffffffffff) == 0x44414552 || name == 0x554c505f44414552;
 }
 
 /* The address of the server to which @task is sent, as text. */

@@ -68,10 +68,12 @@ static const struct fuse_mount_point mount_point = { .connection = &connection }
 static const struct transport transport = { .address = "10.0.0.7" };
 static struct fuse_request fuse_read, fuse_write;
 /* The kernel's names lie among others: a word of eight bytes can be read. */
-static const char read_name[8] = "READ", write_name[8] = "WRITE", readdir_name[8] = "READDIR";
+static const char read_name[8] = "READ", write_name[8] = "WRITE", readdir_name[8] = "READDIR",
+		  read_plus_name[16] = "READ_PLUS";
 static const struct procedure read_procedure = { .name = read_name },
 			      write_procedure = { .name = write_name },
-			      readdir_procedure = { .name = readdir_name };
+			      readdir_procedure = { .name = readdir_name },
+			      read_plus_procedure = { .name = read_plus_name };
 
 static int start(void **state)
 {
@@ -635,6 +637,25 @@ static void test_nfs_then_of_another(void **state)
 	assert_ops(OP_READ, 1, 605 + late, STRATA([ST_SERVER] = 600 + late, [ST_COMPLETE] = 5));
 }
 
+/* READ_PLUS reads, too. */
+static void test_nfs_read_plus(void **state)
+{
+	struct direct_read r;
+
+	(void)state;
+	reads_direct(&alice, 0, &r);
+	r.call.procedure = &read_plus_procedure;
+	EVENT(on_rpc_begin, &r.call); /* again, with its name */
+	tick(1000);
+	runs(&rpciod, 3);
+	direct_ends(&r);
+	wake(&alice);
+	sleeps(&rpciod, 3);
+	runs(&alice, 0);
+	returns(&alice, 0);
+	assert_int_equal(class_of_reads(), CACHE_MISS);
+}
+
 /* A call that waits for the connection, though it has a slot; and is sent twice. */
 static void test_nfs_resent(void **state)
 {
@@ -993,6 +1014,7 @@ int main(void)
 		TEST(test_nfs_mark_of_another),
 		TEST(test_nfs_late),
 		TEST(test_nfs_then_of_another),
+		TEST(test_nfs_read_plus),
 		TEST(test_nfs_resent),
 		TEST(test_rows_of_resent),
 		TEST(test_nfs_of_before),
