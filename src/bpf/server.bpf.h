@@ -388,4 +388,13 @@ static __always_inline int rpc_done(u64 task, u64 backlog, u64 rtt, u64 execute,
 	return 0;
 }
 
+/* @task ends. Without a slot it was never sent, as when its thread was killed: then no statistics
+ * follow. */
+static __always_inline int rpc_ends(u64 task)
+{
+	if (!word_at(task + CONF(at.rpc_rqst)))
+		bpf_map_delete_elem(&server_requests, &task);
+	return 0;
+}
+
 #endif

@@ -462,6 +462,13 @@ static __always_inline int rpc_stats(u64 *ctx, bool level_known)
 
 LEVEL_PROGRAMS(on_rpc_done, "tp_btf/rpc_stats_latency", rpc_stats)
 
+/* rpc_task_end(task, action): before its statistics */
+SEC("?tp_btf/rpc_task_end")
+int on_rpc_end(u64 *ctx)
+{
+	return rpc_ends(number(ctx[0]));
+}
+
 /*
  * Requests which nfsd serves.
  */

@@ -293,6 +293,7 @@ const struct program programs[] = {
 	RPC(on_rpc_wakeup_no_level, "rpc_task_wakeup", NEED_NO_LEVEL),
 	RPC(on_rpc_done, "rpc_stats_latency", NEED_LEVEL),
 	RPC(on_rpc_done_no_level, "rpc_stats_latency", NEED_NO_LEVEL),
+	RPC(on_rpc_end, "rpc_task_end", 0),
 
 	P9(on_9p_ask, "9p_client_req", 0),
 	P9(on_9p_answer, "9p_client_res", NEED_LEVEL),

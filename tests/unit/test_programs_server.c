@@ -656,6 +656,24 @@ static void test_nfs_read_plus(void **state)
 	assert_int_equal(class_of_reads(), CACHE_MISS);
 }
 
+/* A call that ends without a slot has no statistics, but is forgotten. */
+static void test_nfs_never_sent(void **state)
+{
+	struct rpc_request request = {};
+	struct rpc_call call = { .procedure = &read_procedure };
+
+	(void)state;
+	EVENT(on_rpc_begin, &call);
+	assert_int_equal(map_count(&server_requests), 1);
+	call.request = &request;
+	EVENT(on_rpc_end, &call); /* statistics follow */
+	assert_int_equal(map_count(&server_requests), 1);
+	call.request = NULL;
+	EVENT(on_rpc_end, &call);
+	assert_int_equal(map_count(&server_requests), 0);
+	assert_int_equal(map_count(&server_rows_even), 0);
+}
+
 /* A call that waits for the connection, though it has a slot; and is sent twice. */
 static void test_nfs_resent(void **state)
 {
@@ -1015,6 +1033,7 @@ int main(void)
 		TEST(test_nfs_late),
 		TEST(test_nfs_then_of_another),
 		TEST(test_nfs_read_plus),
+		TEST(test_nfs_never_sent),
 		TEST(test_nfs_resent),
 		TEST(test_rows_of_resent),
 		TEST(test_nfs_of_before),
