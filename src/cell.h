@@ -156,7 +156,7 @@ enum { MAX_ERRNO = 4095 };
  */
 struct server_key {
 	char server[SERVER_LEN];
-	char op[SERVER_OP_LEN]; /* NFS only */
+	char op[SERVER_OP_LEN]; /* NFS only; its longest name, BIND_CONN_TO_SESSION, has 20 */
 	unsigned int dev;       /* FUSE: kernel dev_t of the file system; else 0 */
 	unsigned int pid;       /* of the daemon; 0: none */
 	unsigned short opcode;  /* FUSE; else 0 */
@@ -185,7 +185,7 @@ struct server_sums {
 _Static_assert(sizeof(struct op_key) == 32, "op_key has no holes");
 _Static_assert(sizeof(struct rq_key) == 24, "rq_key has no holes");
 _Static_assert(sizeof(struct helper_key) == 64, "helper_key has no holes");
-_Static_assert(sizeof(struct server_key) == 80, "server_key has no holes");
+_Static_assert(sizeof(struct server_key) == 88, "server_key has no holes");
 _Static_assert(sizeof(struct site_key) == 48, "why_key has no holes");
 
 /* floor(log2(v)) of a byte, v > 0. */

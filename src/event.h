@@ -296,7 +296,7 @@ struct sent_request {
 	struct sent_who who; /* tid 0: not known */
 };
 
-enum { SERVER_LEN = 48, SERVER_OP_LEN = 16 };
+enum { SERVER_LEN = 48, SERVER_OP_LEN = 24 };
 
 /* One request of NFS to a server, which is done; times in ns, CLOCK_MONOTONIC, as in server.bpf.h.
  */
@@ -321,6 +321,6 @@ _Static_assert(sizeof(struct sent_op_waited) == 224, "sent_op_waited has no hole
 _Static_assert(sizeof(struct sent_slow_op) == 352 + 8 + SEGMENTS_MAX * 8 + 8 + PATH_BYTES,
 	       "sent_slow_op has no holes");
 _Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");
-_Static_assert(sizeof(struct sent_server_request) == 112, "sent_server_request has no holes");
+_Static_assert(sizeof(struct sent_server_request) == 120, "sent_server_request has no holes");
 
 #endif

@@ -1067,7 +1067,7 @@ const struct column server_columns[] = {
 	{ "mount", "mount", VALUE_TEXT, .get = server_mount, .cut = TEXT_CUT_MIDDLE, .rank = 7,
 	  .optional = true,
 	  .help = "where the FUSE file system is mounted; null: of NFS, or not known" },
-	{ "op", "request", VALUE_TEXT, .get = server_op, .max = 16,
+	{ "op", "request", VALUE_TEXT, .get = server_op, .max = 20,
 	  .help = "kind of the request, as NFS or FUSE call it" },
 	{ "count", "count", SERVER_SUM(count, VALUE_COUNT), .max = 7,
 	  .help = "number of finished requests" },

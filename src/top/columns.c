@@ -502,7 +502,7 @@ static const struct column text[] = {
 
 /* The same for servers. */
 static const struct column server_text[] = {
-	{ .title = "REQUEST", .kind = VALUE_TEXT, .get = get_server_op, .max = 16 },
+	{ .title = "REQUEST", .kind = VALUE_TEXT, .get = get_server_op, .max = 20 },
 	{ .name = "io", .title = "I/O", .kind = VALUE_ID, .get = get_rqs },
 	{ .name = "bytes", .title = "Kbytes", .kind = VALUE_ID, .get = get_kbytes },
 	{ .name = "avg", .title = "AVGms", .kind = VALUE_TIME, .get = get_rqs_mean },

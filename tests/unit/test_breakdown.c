@@ -1600,6 +1600,15 @@ static void servers_have_rows(void **state)
 	assert_int_equal(json_integer_value(json_object_get(row, "tag_ns")), 30);
 	assert_int_equal(json_integer_value(json_object_get(row, "resent")), 4);
 	json_decref(j);
+	/* the longest name of NFS is whole */
+	strcpy(rows[1].key.op, "BIND_CONN_TO_SESSION");
+	v.width = 130;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, " BIND_CONN_TO_SESSION ");
+	j = read_back(&f, &v, 0);
+	row = json_array_get(json_object_get(j, "servers"), 0);
+	assert_string_equal(json_string_value(json_object_get(row, "op")), "BIND_CONN_TO_SESSION");
+	json_decref(j);
 	fixture_done(&f);
 }
 

@@ -69,11 +69,12 @@ static const struct transport transport = { .address = "10.0.0.7" };
 static struct fuse_request fuse_read, fuse_write;
 /* The kernel's names lie among others: a word of eight bytes can be read. */
 static const char read_name[8] = "READ", write_name[8] = "WRITE", readdir_name[8] = "READDIR",
-		  read_plus_name[16] = "READ_PLUS";
+		  read_plus_name[16] = "READ_PLUS", bind_name[24] = "BIND_CONN_TO_SESSION";
 static const struct procedure read_procedure = { .name = read_name },
 			      write_procedure = { .name = write_name },
 			      readdir_procedure = { .name = readdir_name },
-			      read_plus_procedure = { .name = read_plus_name };
+			      read_plus_procedure = { .name = read_plus_name },
+			      bind_procedure = { .name = bind_name };
 
 static int start(void **state)
 {
@@ -674,6 +675,23 @@ static void test_nfs_never_sent(void **state)
 	assert_int_equal(map_count(&server_rows_even), 0);
 }
 
+/* The longest name of NFS is whole. */
+static void test_rows_of_long_name(void **state)
+{
+	struct rpc_request request = { .sent = 1, .received = 8 };
+	struct rpc_call call = { .procedure = &bind_procedure,
+				 .request = &request,
+				 .transport = &transport };
+	struct server_key key;
+
+	(void)state;
+	EVENT(on_rpc_begin, &call);
+	tick(1000);
+	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 37, 900, 1000 }));
+	only_row(&key);
+	assert_string_equal(key.op, "BIND_CONN_TO_SESSION");
+}
+
 /* A call that waits for the connection, though it has a slot; and is sent twice. */
 static void test_nfs_resent(void **state)
 {
@@ -1034,6 +1052,7 @@ int main(void)
 		TEST(test_nfs_then_of_another),
 		TEST(test_nfs_read_plus),
 		TEST(test_nfs_never_sent),
+		TEST(test_rows_of_long_name),
 		TEST(test_nfs_resent),
 		TEST(test_rows_of_resent),
 		TEST(test_nfs_of_before),

@@ -586,6 +586,12 @@ static void test_text_servers(void **state)
 	assert_has(text, "  3.000   0.00003\n");
 	assert_has(text, "  2.000         -\n");
 	free(text);
+	/* the longest name of NFS is whole */
+	strcpy(sn.servers[1].key.op, "BIND_CONN_TO_SESSION");
+	text = text_of(&v, &sn);
+	assert_has(text, " BIND_CONN_TO_SESSION ");
+	free(text);
+	strcpy(sn.servers[1].key.op, "WRITE");
 	/* no column without a figure */
 	sn.n_servers = 2;
 	text = text_of(&v, &sn);
