@@ -6,6 +6,7 @@
  * records [-h HOST] [-k KERNEL] [-s SEED] [-g GAP] [-r SECONDS] [-x] [-o] FILE N
  * records FILE N SEED [OP STRATUM PERCENT]
  * records -c CAUSE [-s SEED] [-m] FILE N
+ * records -n SIDE [-h HOST] [-r SECONDS] [-x] FILE N
  *
  * N operations of THREADS threads in FILES files, the kinds and the times all over the place, and a
  * request for each tenth. Always the same for the same arguments. FILE must not exist. -g makes the
@@ -18,6 +19,9 @@
  *
  * With -c: the load of planted.h, some of it slow because of CAUSE, which may be "none". -m: mixes
  * the times afterwards, so that nothing explains them.
+ *
+ * With -n: N requests of NFS; SIDE is client or server. Every 101st is to a server elsewhere, and
+ * is served by none.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -26,6 +30,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mounts.h"
 #include "base/names.h"
 #include "capture/segments.h"
 #include "capture/writer.h"
@@ -72,6 +77,7 @@ struct planted {
 struct made {
 	const char *host, *kernel;
 	const char *cause; /* NULL: not the load of planted.h */
+	const char *side;  /* of NFS; NULL: none */
 	uint64_t seed, gap, later_s;
 	bool hostile, mixed, ordered;
 	bool steady;
@@ -325,12 +331,52 @@ static void steady_put(struct writer *w, uint64_t n, const struct planted *p)
 	}
 }
 
+static uint64_t text_put(struct writer *w, const char *text)
+{
+	struct stored_name n = { .type = NAME_TEXT,
+				 .id = mount_server_number(text),
+				 .text_len = strlen(text) };
+
+	writer_name(w, &n, text);
+	return n.id;
+}
+
+/* The request with number @i, of 1 ms, or its operation, of 0.6 ms. */
+static void nfs_put(struct writer *w, const struct made *m, uint64_t i)
+{
+	uint64_t at_ns = 2000000 + 700 * i;
+	const char *op = i % 3 ? "READ" : "WRITE";
+	struct stored_server_request rq = {
+		.q_ns = at_ns, .tag_ns = 7, .queue_ns = 11, .server_ns = 1000000 + i, .xid = i + 1
+	};
+	struct stored_op served = { .start_ns = at_ns + 500,
+				    .kind = OP_SERVED,
+				    .call = CALL_SERVED,
+				    .len = ~0ULL,
+				    .offset = ~0ULL,
+				    .fd = ~0ULL,
+				    .xid = i + 1 };
+
+	if (m->hostile)
+		op = hostile[i % (sizeof(hostile) / sizeof(*hostile))];
+	if (!strcmp(m->side, "client")) {
+		rq.server = text_put(w, i % 101 == 100 ? "10.0.0.8" : "10.0.0.7");
+		rq.op = m->hostile && i == 7 ? 4711 : text_put(w, op);
+		writer_server_request(w, &rq);
+	} else if (i % 101 != 100) {
+		served.strata[ST_FS] = 100000 + i;
+		served.strata[ST_DEVICE] = 500000;
+		writer_op(w, &served);
+	}
+}
+
 static int usage(void)
 {
 	fprintf(stderr, "usage: records [-h HOST] [-k KERNEL] [-s SEED] [-g GAP] [-r SECONDS] [-x] "
 			"[-o] FILE N\n"
 			"       records FILE N SEED [OP STRATUM PERCENT]\n"
-			"       records -c CAUSE [-s SEED] [-m] FILE N\n");
+			"       records -c CAUSE [-s SEED] [-m] FILE N\n"
+			"       records -n SIDE [-h HOST] [-r SECONDS] [-x] FILE N\n");
 	return 2;
 }
 
@@ -398,6 +444,9 @@ static int make(const struct made *m, const char *file, uint64_t n)
 		names_put(&w, m);
 	if (m->cause)
 		planted_put(&w, m->cause, m->mixed, m->seed, n);
+	else if (m->side)
+		for (uint64_t i = 0; i < n; i++)
+			nfs_put(&w, m, i);
 	else if (m->steady)
 		steady_put(&w, n, &m->planted);
 	else
@@ -413,9 +462,11 @@ static int options_read(struct made *m, int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "h:k:s:g:r:xoc:m")) != -1) {
+	while ((opt = getopt(argc, argv, "h:k:s:g:r:xoc:mn:")) != -1) {
 		if (opt == 'h')
 			m->host = optarg;
+		else if (opt == 'n')
+			m->side = optarg;
 		else if (opt == 'k')
 			m->kernel = optarg;
 		else if (opt == 's')

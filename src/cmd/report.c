@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyse/join.h"
 #include "base/container_names.h"
 #include "base/path.h"
 #include "base/reason.h"
@@ -32,6 +33,7 @@
 #include "show/columns.h"
 #include "show/events.h"
 #include "show/heat.h"
+#include "show/joined.h"
 #include "show/progress.h"
 #include "trace/syscalls.h"
 
@@ -205,6 +207,7 @@ struct report {
 	struct replay replay;
 	struct rows servers;               /* only requests to servers, of all recordings */
 	uint64_t servers_hidden;           /* requests to servers which are not shown */
+	struct join join;                  /* with joins() */
 	struct event_names names;          /* of the recording being read */
 	struct container_names containers; /* of all recordings */
 	struct header header;              /* of the first file */
@@ -267,12 +270,15 @@ static const struct opt_example examples[] = {
 	{ "iostrata report --html page.html trace.ios", "a page to send to a colleague" },
 	{ "iostrata report --html page.html --base old.ios new.ios",
 	  "the same, with what differs from another recording" },
+	{ "iostrata report client.ios server.ios",
+	  "NFS: how much of a request's time is network, how much the server's disk" },
 	{ "iostrata report --heat --op fsync trace.ios", "a map of slow fsyncs over time" },
 	{},
 };
 
 static const struct opt_columns columns[] = { { "Events", event_columns },
 					      { "Patterns", rq_pattern_columns },
+					      { "Joined", joined_columns },
 					      {} };
 
 static const struct opt_table table = {
@@ -464,6 +470,12 @@ static bool is_whole(const struct report *r)
 	       !r->time.part.from_ns && !r->time.part.to_ns;
 }
 
+/* Whether requests of NFS are joined with the operations which served them. */
+static bool joins(const struct report *r)
+{
+	return is_whole(r) && !r->events && !r->heat && !r->page.html;
+}
+
 /* Adds the requests to servers of a recording. 0 or -ENOMEM. */
 static int servers_add(struct report *r, const struct ending *e)
 {
@@ -498,6 +510,8 @@ static int totals_add(struct report *r, const struct recording *rec, struct reas
 	r->missed += rec->ending.missed;
 	if (servers_add(r, &rec->ending))
 		return reason_no_memory(why);
+	if (rec->server_requests)
+		join_end(&r->join, rec);
 	replay_end(&r->replay, rec);
 	catalog_container_names(&rec->catalog, &r->containers);
 	if (r->page.html && page_data_end(&r->page.data, rec))
@@ -517,6 +531,15 @@ static void say_trigger(const struct report *r, const struct recording *rec)
 	cmd_say("written by watch: %s", safe);
 }
 
+/* Adds a record of any kind. 0, or -1 with @why. */
+static int record_add(struct report *r, const struct recording *rec, const struct stored_event *ev,
+		      struct reason *why)
+{
+	if (rec->server_requests && join_add(&r->join, rec, ev))
+		return reason_no_memory(why);
+	return ev->kind == CHUNK_SERVER_REQUESTS ? 0 : event(r, rec, ev, why);
+}
+
 /* Reads one recording. 0; 1 with @why: it is damaged; -1 with @why: report has to end. */
 static int file_read(struct report *r, FILE *f, const char *name, struct reason *why)
 {
@@ -532,8 +555,11 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 			err = reason_no_memory(why);
 		report_time_window(&r->time, &rec);
 		report_filter_begin(&r->filter);
+		rec.server_requests = joins(r);
+		if (!err && rec.server_requests && join_begin(&r->join, &rec))
+			err = reason_no_memory(why);
 		while (!err && !interrupt_came() && (got = recording_next(&rec, &ev, why)) > 0) {
-			err = event(r, &rec, &ev, why);
+			err = record_add(r, &rec, &ev, why);
 			if (n++ % SHOW_EVENTS == 0)
 				progress_show(&r->progress, r->done_bytes + rec.reader.bytes);
 		}
@@ -708,6 +734,17 @@ static void say_together(const struct report *r, enum together together, int n)
 		cmd_say("hint: 'iostrata compare' shows their differences");
 }
 
+/* Joins the two sides of NFS, if there are both. 0, or -1 with @why. */
+static int join_sides(struct report *r, struct reason *why)
+{
+	if (!join_has_both(&r->join))
+		return 0;
+	if (join_make(&r->join))
+		return reason_no_memory(why);
+	r->view.joined = &r->join;
+	return 0;
+}
+
 /* Reads all recordings and prints the result. Returns the exit code. */
 static int report_files(struct report *r, char **names, int n)
 {
@@ -750,6 +787,8 @@ static int report_files(struct report *r, char **names, int n)
 		return cmd_fail(&why);
 	if (!err && r->header.monotonic_ns && page_compare(r, names[0], &why))
 		return cmd_fail(&why);
+	if (join_sides(r, &why))
+		return cmd_fail(&why);
 	/* without a first record, a table would look as if there had been no I/O */
 	if (!r->events && !err && r->header.monotonic_ns && (!status || r->has_events || r->json))
 		err = sums_print(r);
@@ -773,6 +812,7 @@ static int report(int argc, char **argv)
 							 : report_files(&r, res.rest, res.n_rest);
 	replay_done(&r.replay);
 	rows_done(&r.servers);
+	join_done(&r.join);
 	container_names_done(&r.containers);
 	report_page_done(&r.page);
 	header_done(&r.header);

@@ -17,6 +17,7 @@
 #include "capture/slow_requests.h"
 #include "show/columns.h"
 #include "show/devices.h"
+#include "show/joined.h"
 
 struct writer {
 	struct json json;
@@ -564,6 +565,8 @@ int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapsho
 		err = put_sites(&w);
 	if (sn->n_servers && !err)
 		err = breakdown_json_servers(&w.json, sn);
+	if (v->joined)
+		joined_json(&w.json, v->joined);
 	json_put_end(&w.json, '}');
 	breakdown_rows_done(&rows);
 	return err ? err : json_end_line(&w.json);

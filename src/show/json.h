@@ -54,6 +54,9 @@
  *			only with --helpers: helper_columns, helper_time_columns; null: missing
  *	sleep_why	only with --why: site_columns; null: missing
  *	servers		only if there were requests to servers: server_columns
+ *	joined		only of recordings with requests of NFS and operations that served some:
+ *			rows (joined_columns and strata), and how many are not joined:
+ *			requests, served (count, no_xid, elsewhere, outside, alone)
  *
  * Times are integers in ns. In text that is not UTF-8, U+FFFD replaces each invalid byte, and a
  * second member, NAME_bytes, has all bytes in base64. Everything beyond ASCII is escaped, so the

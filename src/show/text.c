@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "show/columns.h"
 #include "show/first_screen.h"
+#include "show/joined.h"
 #include "show/parts.h"
 #include "show/slowest.h"
 #include "show/view.h"
@@ -599,6 +600,8 @@ int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapsho
 	}
 	if (!err)
 		err = servers_put(&o, v, sn);
+	if (!err && v->joined)
+		joined_put(&o, v, v->joined);
 	if (!err)
 		err = patterns_put(&o, v, sn);
 	if (!err)

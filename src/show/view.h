@@ -12,6 +12,7 @@
 #include "show/devices.h"
 
 struct column;
+struct join;
 
 struct breakdown_view {
 	enum layer layer;
@@ -45,6 +46,7 @@ struct breakdown_view {
 	uint64_t without_ns; /* time at the end of recordings which their records do not cover */
 	const char *of_ops;  /* filters that do not choose requests: "--op, --min" */
 	uint64_t until_ns;   /* when the interval ended, since 1970 */
+	const struct join *joined; /* of a report with both sides of NFS; NULL: none */
 	const struct missing *missing;
 	const char *(*call_name)(unsigned short call); /* may be NULL, and may return NULL */
 };

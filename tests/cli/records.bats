@@ -106,6 +106,60 @@ costs() {
 	not grep -qF ... "$tmp/out"
 }
 
+# both_sides [OPTION...]: c.ios of the client and s.ios of the server.
+both_sides() {
+	"$BATS_FILE_TMPDIR/records" -n client -h client "$@" "$tmp/c.ios" 1009
+	"$BATS_FILE_TMPDIR/records" -n server -h server -r 77 "$@" "$tmp/s.ios" 1009
+}
+
+@test "report: a client's requests of NFS have the parts that the server knows" {
+	both_sides
+	expect 0 report -j "$tmp/s.ios" "$tmp/c.ios"
+	json '.joined.rows | map(.op) == ["READ", "WRITE"]'
+	json '.joined.rows | map(.count) == [666, 334]'
+	json '.joined.rows | map(.tag_ns + .queue_ns + .network_ns + (.strata | add) == .total_ns) == [true, true]'
+	json '.joined.rows | map(.tag_ns / .count) == [7, 7]'
+	json '.joined.rows | map(.queue_ns / .count) == [11, 11]'
+	json '.joined.rows | map(.network_ns / .count) == [400000, 400000]'
+	json '.joined.rows | map(.strata.device / .count) == [500000, 500000]'
+	json '.joined.requests == {count: 1009, no_xid: 0, elsewhere: 9, outside: 0, alone: 0}'
+	json '.joined.served == {count: 1000, no_xid: 0, elsewhere: 0, outside: 0, alone: 0}'
+	expect 0 report "$tmp/c.ios" "$tmp/s.ios"
+	flat=$(tr -s '\n ' ' ' <<<"$output")
+	[[ $flat == *" NFS READ takes 1.00 ms at the client: 500 us server's device, 400 us network, 101 us server's cpu, rest 18 ns "* ]]
+	[[ $flat == *" not joined: 9 of 1,009 NFS requests (9 to other servers)"* ]]
+	[[ $output != *"not joined: "*" served operations"* ]]
+	grep -qE '^request +count +client +tag +queue +network +s.fs +s.device$' <<<"$output"
+	grep -qE '^WRITE +334 +1.00 ms +7 ns +11 ns +400 us +101 us +500 us$' <<<"$output"
+	expect 0 report -n 1 "$tmp/c.ios" "$tmp/s.ios"
+	[[ $output == *$'\n1 more; a larger -n shows them\nmeans of the requests'* ]]
+}
+
+@test "report: one side alone, a part, or a choice joins nothing" {
+	both_sides
+	for asked in "s.ios" "c.ios" "--op served c.ios s.ios" "--to 1 c.ios s.ios" "-T syscall c.ios s.ios" \
+		"--every 1 c.ios s.ios"; do
+		# shellcheck disable=SC2086 # words
+		(cd "$tmp" && "$iostrata" report -j $asked >"$tmp/json")
+		json 'has("joined") == false' "$tmp/json"
+	done
+	expect 0 report --events csv "$tmp/c.ios" "$tmp/s.ios"
+	(($(wc -l <<<"$output") == 1001))
+}
+
+@test "report: names of a hostile server do no harm" {
+	both_sides -x
+	expect 0 report "$tmp/c.ios" "$tmp/s.ios"
+	not grep -q $'[\x01-\x09\x0b-\x1f\x7f]' <<<"$output"
+	grep -q '^not joined: ' <<<"$output"
+	COLUMNS=40 expect 0 report "$tmp/c.ios" "$tmp/s.ios"
+	expect 0 report -j "$tmp/c.ios" "$tmp/s.ios"
+	json '(.joined.rows | length) == 15 and .joined.rows[-1].op == null'
+	json '(.joined.rows | map(select(.op_bytes)) | length) > 0'
+	head -c 3000 "$tmp/s.ios" >"$tmp/cut.ios"
+	expect 1 report "$tmp/c.ios" "$tmp/cut.ios"
+}
+
 @test "compare: two million records a second, by each of two threads" {
 	cp "$long" "$tmp/copy.ios"
 	# of two million operations and 200,000 requests

@@ -10,18 +10,20 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import fileio
 import machine
 import oracles
 import tool
-from checks_record import Record
+from checks_record import Record, report
 from harness import Broken, Gate, Skip, suite
 from tool import Trace, ask_doctor
 
 MS = 1_000_000
 READS, DELAY_MS, SIZE = 11, 10, 4096
 NFS_DELAY_MS = 50  # each way
+JOIN_DISK_MS, JOIN_NET_MS = 20, 10  # the latter each way
 COLD, COLD_SIZE = 7, 1 << 17
 FILES = 101
 
@@ -238,10 +240,10 @@ def nfs_mounted(gate: Gate, export: Path) -> Path:
     return point
 
 
-def slow_network() -> None:
+def slow_network(delay_ms: int) -> None:
     for device in (("client0",), ("server0", "ip", "netns", "exec", "server")):
         machine.run(*device[1:], "tc", "qdisc", "add", "dev", device[0], "root", "netem", "delay",
-                    f"{NFS_DELAY_MS}ms")
+                    f"{delay_ms}ms")
 
 
 def mountstats(point: Path) -> dict[str, tuple[int, int, int]]:
@@ -273,7 +275,7 @@ def nfs(gate: Gate) -> None:
             after = mountstats(point)
         strata.append(trace.strata(op="read", fs="nfs4"))
         if len(strata) == 1:
-            slow_network()
+            slow_network(NFS_DELAY_MS)
     compare_strata(gate, "direct", strata[1], READS * 2 * NFS_DELAY_MS * MS, strata[0])
     ours = counted(trace)
     for op in ("READ", "OPEN", "OPEN_NOATTR", "GETATTR", "ACCESS"):
@@ -357,3 +359,57 @@ def served_requests(gate: Gate) -> None:
     os.stat(file)
     compare_served(gate, file)
     compare_keys(gate, file, f"{export.name}/f")
+
+
+def joined_of(*files: Path) -> tuple[dict[str, Any], str]:
+    """The member "joined" of a report, and its text."""
+    names = [str(f) for f in files]
+    text = subprocess.run([tool.copy(), "report", *names], capture_output=True, text=True, check=True).stdout
+    return report("--json", *names)[0].get("joined", {}), text
+
+
+def compare_joined(gate: Gate, joined: dict[str, Any]) -> None:
+    """The delays that were put in are where they belong, and nothing is added or left out."""
+    rows = {r["op"]: r for r in joined["rows"]}
+    read = rows.get("READ", {"count": 0, "network_ns": 0, "strata": {"device": 0}})
+    gate.check("count", read["count"] == READS, found=read["count"], wanted=READS)
+    for name, ns, nominal in (("network", read["network_ns"], 2 * JOIN_NET_MS),
+                              ("device", read["strata"]["device"], JOIN_DISK_MS)):
+        ms = ns / MS / READS
+        gate.check(name, ms >= 0.95 * nominal, ms=ms, put_in_ms=nominal)  # more where the machine is emulated
+    gate.check("writes", rows.get("WRITE", {"count": 0})["count"] == READS, found=" ".join(sorted(rows)))
+    gate.check("sums", all(r["tag_ns"] + r["queue_ns"] + r["network_ns"] + sum(ns or 0 for ns in r["strata"].values())
+                           == r["total_ns"] for r in joined["rows"]))
+    both = sum(r["count"] for r in joined["rows"])
+    for side in ("requests", "served"):
+        found = joined[side]
+        gate.check(f"{side}.whole", sum(found.values()) == 2 * found["count"] - both, joined=both, found=str(found))
+    gate.check("all", both == joined["requests"]["count"], joined=both, found=str(joined["requests"]))
+
+
+@suite("server.joined", 600)
+def joined_requests(gate: Gate) -> None:
+    """Two recordings, of the client's process and of nfsd, are one answer."""
+    gate.not_native("a file server and a network")
+    nfs_modules(gate)
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=JOIN_DISK_MS * MS,
+                            memory_backed=1, size=64)
+    file = nfs_mounted(gate, machine.mounted(gate.stack, gate.kept, disk, "ext4")) / "f"
+    need_hooks("NFS server")
+    need_hooks("NFS")
+    os.stat(file)
+    slow_network(JOIN_NET_MS)
+    drop_caches()
+    client, server, whole = (machine.scratch(gate.kept) / f"{n}.ios" for n in ("client", "server", "whole"))
+    with Record(server, "--comm", "nfsd"), Record(client, "-p", str(os.getpid())):
+        fileio.read_at(str(file), range(0, READS << 20, 1 << 20), SIZE, os.O_DIRECT)
+        fileio.write_at(str(file), range(0, READS * SIZE, SIZE), SIZE, os.O_DIRECT, sync=True)
+    joined, text = joined_of(client, server)
+    compare_joined(gate, joined)
+    gate.check("text", " at the client: " in text and " network" in text, text=text[-2000:])
+    for one in (client, server):
+        gate.check(f"{one.stem}.alone", joined_of(one)[0] == {})
+    with Record(whole):
+        fileio.read_at(str(file), range(0, READS << 20, 1 << 20), SIZE, os.O_DIRECT)
+    rows = joined_of(whole)[0].get("rows", [])
+    gate.check("one", sum(r["count"] for r in rows if r["op"] == "READ") == READS, found=str(rows)[:300])

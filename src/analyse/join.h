@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * join.h - joins the requests of NFS in the recording of a client with the operations in the
+ * recording of its server which served them. So the time of a request at the client is known by
+ * parts: slot, queue, network, and the strata of the server.
+ *
+ * A request and its operation have the same xid, a number of 32 bits. Only durations of the two
+ * hosts are put together, so their clocks may differ. Times of day choose among equal xids: the
+ * difference of the clocks is the usual one between xids that occur once on each side.
+ *
+ * Recordings are hostile. All requests and served operations are kept until join_done().
+ */
+#ifndef IOSTRATA_ANALYSE_JOIN_H
+#define IOSTRATA_ANALYSE_JOIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/reader.h"
+
+struct join_text;
+
+/* The joined requests with the same procedure. The times after @total_ns add up to it. */
+struct join_row {
+	const char *op; /* the procedure, hostile; "": not known */
+	uint64_t count;
+	uint64_t total_ns;          /* at the client, from the request's begin to its answer */
+	uint64_t tag_ns, queue_ns;  /* until a slot was free, until the request was sent */
+	uint64_t network_ns;        /* with the server, but in no operation there */
+	uint64_t strata[ST_N];      /* of the operations which served them */
+	uint64_t mean_ns[4 + ST_N]; /* of total, tag, queue, network and the strata */
+};
+
+/* Why a request, or a served operation, is not joined. */
+enum join_why {
+	JOIN_NO_XID,    /* the kernel did not tell its xid */
+	JOIN_ELSEWHERE, /* sent to an address from which no request is joined */
+	JOIN_OUTSIDE,   /* no recording of the other side has its time */
+	JOIN_ALONE,     /* none of the above: the other side has no such record */
+	JOIN_WHYS,
+};
+
+struct join_side {
+	uint64_t count; /* of requests, or of served operations */
+	uint64_t unjoined[JOIN_WHYS];
+};
+
+struct join {
+	/* after join_make() */
+	struct join_row *rows; /* most time first */
+	size_t n_rows;
+	uint64_t joined;
+	struct join_side requests, served;
+	unsigned int missing; /* strata, as 1 << stratum, not measured on a server */
+	/* private */
+	struct join_request *request;
+	struct join_served *serve;
+	struct join_span *spans; /* of the recordings */
+	uint8_t *strata;         /* of the operations, packed */
+	struct join_text *texts; /* addresses and procedures */
+	size_t n_requests, requests_cap, n_served, served_cap, n_spans, spans_cap;
+	size_t strata_len, strata_cap;
+};
+
+/* Records of @rec follow. 0 or -ENOMEM. */
+int join_begin(struct join *j, const struct recording *rec);
+
+/* Adds @ev if it is a request to a server, or an operation which served one. 0 or -ENOMEM. */
+int join_add(struct join *j, const struct recording *rec, const struct stored_event *ev);
+
+/* All records of @rec are added. */
+void join_end(struct join *j, const struct recording *rec);
+
+/* Joins what was added. 0 or -ENOMEM. */
+int join_make(struct join *j);
+
+/* Whether there are both requests and served operations. */
+bool join_has_both(const struct join *j);
+
+void join_done(struct join *j);
+
+#endif

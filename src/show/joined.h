@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* joined.h - requests of NFS with the operations of the server that served them, as text and as
+ * JSON. */
+#ifndef IOSTRATA_SHOW_JOINED_H
+#define IOSTRATA_SHOW_JOINED_H
+
+#include "analyse/join.h"
+#include "base/columns.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "show/view.h"
+
+extern const struct column joined_columns[]; /* of struct join_row */
+
+/* The procedure with most time in a sentence, a table of all, and what is not joined. */
+void joined_put(struct text_out *o, const struct breakdown_view *v, const struct join *joined);
+
+/* Writes the member "joined" into the open object. */
+void joined_json(struct json *j, const struct join *joined);
+
+#endif
