@@ -460,6 +460,20 @@ void header_done(struct header *h)
 	*h = (struct header){};
 }
 
+/* What the daemon did, if it is known. */
+static void put_daemon(struct json *j, const struct server_sums *s)
+{
+	if (!s->split)
+		return;
+	json_put_uint(j, "split", s->split);
+	json_put_uint(j, "before_read_ns", s->before_read_ns);
+	json_put_begin(j, "daemon_ns", '{');
+	for (int st = 0; st < ST_N; st++)
+		if (s->daemon_ns[st])
+			json_put_uint(j, stratum_name(st), s->daemon_ns[st]);
+	json_put_end(j, '}');
+}
+
 static void put_server(struct json *j, const struct server_row *r)
 {
 	const struct server_sums *s = &r->sums;
@@ -479,6 +493,7 @@ static void put_server(struct json *j, const struct server_row *r)
 	json_put_uint(j, "queue_ns", s->queue_ns);
 	json_put_uint(j, "server_ns", s->server_ns);
 	json_put_uint(j, "max_ns", s->max_ns);
+	put_daemon(j, s);
 	json_put_begin(j, "hist", '[');
 	for (unsigned int i = 0; i < r->hist.n; i++) {
 		json_put_begin(j, NULL, '[');
@@ -556,6 +571,16 @@ static int server_hist_parse(struct hist *h, const json_t *bins)
 	return err;
 }
 
+static void daemon_parse(struct server_sums *s, const json_t *j)
+{
+	const json_t *ns = json_object_get(j, "daemon_ns");
+
+	s->split = member_number(j, "split");
+	s->before_read_ns = member_number(j, "before_read_ns");
+	for (int st = 0; st < ST_N; st++)
+		s->daemon_ns[st] = member_number(ns, stratum_name(st));
+}
+
 static int server_parse(struct server_row *r, const json_t *j)
 {
 	struct server_sums *s = &r->sums;
@@ -574,7 +599,8 @@ static int server_parse(struct server_row *r, const json_t *j)
 	s->queue_ns = member_number(j, "queue_ns");
 	s->server_ns = member_number(j, "server_ns");
 	s->max_ns = member_number(j, "max_ns");
-	if (!s->count)
+	daemon_parse(s, j);
+	if (!s->count || s->split > s->count)
 		return -EBADMSG;
 	err = member_text(j, "mount", &r->mount);
 	return err ? err : server_hist_parse(&r->hist, json_object_get(j, "hist"));

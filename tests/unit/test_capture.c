@@ -775,7 +775,18 @@ static void beginning_and_end_are_as_written(void **state)
 	struct server_row server = {
 		.key = { .server = "daemon", .op = "", .pid = 23, .opcode = 15 },
 		.mount = "/mnt",
-		.sums = { 5, 1, 2, 3, 4, 6, 7, 8, 9 },
+		.sums = { 5,
+			  1,
+			  2,
+			  3,
+			  4,
+			  6,
+			  7,
+			  8,
+			  9,
+			  3,
+			  17,
+			  { [ST_SYSCALL] = 19, [ST_SLEEP] = 23 } },
 		.hist = { bins, 2, 2 },
 	};
 	struct ending e,
@@ -823,6 +834,7 @@ static void hostile_servers(void **state)
 		"{\"servers\":[{\"mount\":\"/mnt\",\"count\":1,\"hist\":[[70000,1]]}]}",
 		"{\"servers\":[{\"count\":1},{\"count\":1,\"hist\":[[1,-1]]}]}",
 		"{\"servers\":[{\"count\":1,\"hist\":[7]},7]}",
+		"{\"servers\":[{\"count\":1,\"split\":2}]}",
 	};
 	struct ending e = {};
 
