@@ -313,6 +313,7 @@ int feed_unpack(const void *frame, size_t len, struct feed *ret)
 	take(&r, &whole, sizeof(whole));
 	take(&r, &from, sizeof(from));
 	check_bool(&r, &from.has_overhead);
+	check_bool(&r, &from.has_unreaped);
 	take(&r, &f.self, sizeof(f.self));
 	if (whole != len)
 		r.err = -EBADMSG;
