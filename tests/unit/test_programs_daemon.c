@@ -359,6 +359,65 @@ static void test_waking_before_switch(void **state)
 	assert_split(1, 0, STRATA([ST_SYSCALL] = 8, [ST_RUNQ] = 100));
 }
 
+/* The daemon's thread sleeps for 100 ns in a turn, and @waking tells of the sleep; if asleep is not
+ * 0, of another one. */
+static void sleeps_as(const struct waking *waking)
+{
+	struct waking *w;
+	u64 asleep;
+
+	asks(&request);
+	reads(&daemon_thread, &request);
+	off(&daemon_thread, true);
+	tick(100);
+	wake_by_interrupt(&daemon_thread);
+	w = &task_lookup((u64)&daemon_thread)->waking;
+	asleep = waking->asleep ? waking->asleep : w->asleep;
+	*w = (struct waking){ .at = w->at,
+			      .asleep = asleep,
+			      .split = waking->split,
+			      .unhelped = waking->unhelped,
+			      .helped = waking->helped };
+	on(&daemon_thread);
+	answers(&daemon_thread, &request);
+}
+
+static void test_parts_of_sleep(void **state)
+{
+	(void)state;
+	sleeps_as(
+		&(struct waking){ .split = { 1, 2, 3, 4, 5, 6, 7 }, .unhelped = 10, .helped = 1 });
+	assert_split(1, 0,
+		     STRATA([ST_THROTTLE] = 1, [ST_TAG] = 2, [ST_QUEUE] = 3, [ST_DEVICE] = 4,
+			    [ST_COMPLETE] = 5, [ST_RUNQ] = 6, [ST_SERVER] = 7, [ST_SLEEP] = 10,
+			    [ST_HELPER] = 62));
+}
+
+/* Whatever a waking says that is written meanwhile: the parts add up. */
+static void test_torn_waking(void **state)
+{
+	(void)state;
+	sleeps_as(&(struct waking){ .asleep = 1, .split = { .device = 50 } });
+	sleeps_as(&(struct waking){ .split = { .device = 101 } });
+	sleeps_as(&(struct waking){ .unhelped = 101, .helped = 1 });
+	assert_split(3, 0, STRATA([ST_SLEEP] = 300));
+}
+
+/* The waker's clock is ahead. */
+static void test_waking_later_than_switch(void **state)
+{
+	(void)state;
+	asks(&request);
+	reads(&daemon_thread, &request);
+	off(&daemon_thread, true);
+	tick(100);
+	wake_by_interrupt(&daemon_thread);
+	machine.now -= 10;
+	on(&daemon_thread);
+	answers(&daemon_thread, &request);
+	assert_split(1, 0, STRATA([ST_SLEEP] = 90));
+}
+
 /* What the thread did before it read, and between its turns, is in none. */
 static void test_between_turns(void **state)
 {
@@ -682,6 +741,9 @@ int main(void)
 		TEST(test_helper),
 		TEST(test_waking_unseen),
 		TEST(test_waking_before_switch),
+		TEST(test_parts_of_sleep),
+		TEST(test_torn_waking),
+		TEST(test_waking_later_than_switch),
 		TEST(test_between_turns),
 		TEST(test_answered_by_another),
 		TEST(test_reads_twice),
