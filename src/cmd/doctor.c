@@ -139,6 +139,7 @@ static void add_layers(struct findings *l, const struct plan *plan, struct featu
 	    "io_submit and io_getevents are shown as calls instead");
 	add_server(l, plan, "NFS", "sunrpc", "tracepoints of SunRPC");
 	add_server(l, plan, "FUSE", "fuse", "requests to the daemon, also of virtiofs");
+	add_program(l, plan, "FUSE daemon", "fuse_dev_do_read");
 	add_server(l, plan, "9p", "9pnet", "tracepoints of the client");
 	add_server(l, plan, "SMB", "cifs", "tracepoints of the client");
 	add_program(l, plan, "NFS server", "nfsd_dispatch");

@@ -16,6 +16,7 @@
 #include "base/names.h"
 #include "capture/slow_requests.h"
 #include "show/columns.h"
+#include "show/daemons.h"
 #include "show/devices.h"
 #include "show/joined.h"
 
@@ -440,7 +441,7 @@ static int put_helpers(struct writer *w, const char *name, bool times)
 	return 0;
 }
 
-int breakdown_json_servers(struct json *j, const struct snapshot *sn)
+int breakdown_json_servers(struct json *j, const struct snapshot *sn, const struct missing *missing)
 {
 	const struct columns columns = { .list = server_columns };
 	const struct server_row **rows = breakdown_servers(sn);
@@ -451,6 +452,7 @@ int breakdown_json_servers(struct json *j, const struct snapshot *sn)
 	for (size_t i = 0; rows[i]; i++) {
 		json_put_begin(j, NULL, '{');
 		columns_json(j, &columns, rows[i]);
+		daemon_json(j, rows[i], missing);
 		json_put_end(j, '}');
 	}
 	json_put_end(j, ']');
@@ -564,7 +566,7 @@ int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapsho
 	if (v->sites && !err)
 		err = put_sites(&w);
 	if (sn->n_servers && !err)
-		err = breakdown_json_servers(&w.json, sn);
+		err = breakdown_json_servers(&w.json, sn, v->missing);
 	if (v->joined)
 		joined_json(&w.json, v->joined);
 	json_put_end(&w.json, '}');

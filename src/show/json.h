@@ -75,6 +75,7 @@ int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapsho
 		   const struct slow_op *slowest, size_t n_slowest);
 
 /* Writes the member "servers" into the open object. 0 or -ENOMEM. */
-int breakdown_json_servers(struct json *j, const struct snapshot *sn);
+int breakdown_json_servers(struct json *j, const struct snapshot *sn,
+			   const struct missing *missing);
 
 #endif

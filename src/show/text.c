@@ -14,6 +14,7 @@
 #include "base/snapshot.h"
 #include "base/text.h"
 #include "show/columns.h"
+#include "show/daemons.h"
 #include "show/first_screen.h"
 #include "show/joined.h"
 #include "show/parts.h"
@@ -135,7 +136,7 @@ static int servers_put(struct text_out *o, const struct breakdown_view *v,
 		return -ENOMEM;
 	put_table(o, v, server_columns, (const void *const *)rows, sn->n_servers);
 	free(rows);
-	return 0;
+	return daemons_put(o, v, sn);
 }
 
 /* Two tables; nothing unless v->helpers. 0 or -ENOMEM. */

@@ -133,7 +133,7 @@ int top_json(FILE *f, const struct top_json *v, const struct snapshot *sn)
 	if (!err)
 		err = put_rows(&j, v, sn, TOP_OPS);
 	if (!err && sn->n_servers)
-		err = breakdown_json_servers(&j, sn);
+		err = breakdown_json_servers(&j, sn, v->missing);
 	if (err)
 		return err;
 	put_missing(&j, v->missing);

@@ -31,12 +31,12 @@ FILES = 101
 class Fuser:
     """fuser.c, mounted until the end of the suite."""
 
-    def __init__(self, gate: Gate, mode: str) -> None:
+    def __init__(self, gate: Gate, mode: str, *more: str) -> None:
         if "\tfuse\n" not in Path("/proc/filesystems").read_text(encoding="ascii"):
             machine.need_module(gate.stack, "fuse")
         self.point = machine.scratch(gate.kept) / f"fuser-{mode}"
         self.point.mkdir(exist_ok=True)  # natively suites share the directory
-        argv = [oracles.program(oracles.FUSER), str(self.point), mode, str(DELAY_MS)]
+        argv = [oracles.program(oracles.FUSER), str(self.point), mode, str(DELAY_MS), *more]
         self._proc = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         gate.stack.callback(self.end)
         assert self._proc.stdout
@@ -102,6 +102,54 @@ def compare_cold(gate: Gate, name: str, trace: Trace, fs: str) -> None:
     gate.check(f"{name}.cache", waited and all(r["cache"] in ("miss", "readahead") for r in waited),
                found=" ".join(sorted({str(r["cache"]) for r in waited})))
     gate.check(f"{name}.device", all(r["device_bytes"] is r["amplification"] is None for r in rows))
+
+
+def daemon_time(trace: Trace, daemon: Fuser) -> dict[str, Any]:
+    """The row of READ, with "parts": the daemon's time by what its thread did."""
+    row, = [r for r in trace.json["servers"] if r["op"] == "READ" and r["mount"] == str(daemon.point)]
+    known: dict[str, Any] = row["daemon"] or {}
+    if known:
+        parts = known["strata"] | {"cpu": known["cpu_ns"], "before_read": known["before_read_ns"]}
+        row["parts"] = {part: ns or 0 for part, ns in parts.items()}
+    return row
+
+
+def compare_daemon(gate: Gate, name: str, row: dict[str, Any], part: str) -> None:
+    """The parts are the time of the server, to the nanosecond. What was put in is in @part, and nothing is waited for
+    but that and a CPU."""
+    gate.check(f"{name}.split", row["daemon"] and row["daemon"]["count"] == row["count"] == READS,
+               found=row["count"], missing=row["daemon_missing"])
+    if not row["daemon"]:
+        return
+    nominal, parts = READS * DELAY_MS * MS, row["parts"]
+    gate.check(f"{name}.sum", sum(parts.values()) == row["server_ns"], ours=sum(parts.values()),
+               server=row["server_ns"])
+    other = sum(ns for p, ns in parts.items() if p not in (part, "cpu", "runq", "preempt", "before_read"))
+    gate.check(f"{name}.{part}", parts[part] >= 0.95 * nominal and other <= 0.05 * nominal, put_in_ms=nominal / MS,
+               **{f"{p}_ms": f"{ns / MS:.3f}" for p, ns in parts.items() if ns})
+
+
+@suite("server.daemon", 600)
+def daemons(gate: Gate) -> None:
+    """What a FUSE daemon does with the time."""
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=DELAY_MS * MS,
+                            memory_backed=1, size=64)
+    for mode, part in (("sleep", "sleep"), ("spin", "cpu"), ("disk", "device"), ("pass", "")):
+        daemon = Fuser(gate, mode, str(disk.path))
+        need_hooks("FUSE")
+        with Trace() as trace:
+            fileio.read_at(daemon.file, range(0, READS * SIZE, SIZE), SIZE, os.O_DIRECT)
+        row = daemon_time(trace, daemon)
+        if part:
+            compare_daemon(gate, mode, row, part)
+            gate.check(f"{mode}.told", not row["daemon_missing"], missing=row["daemon_missing"])
+        else:
+            gate.check(f"{mode}.unknown", row["count"] == READS and row["daemon"] is None and row["daemon_missing"],
+                       found=row["count"], missing=row["daemon_missing"])
+    with Trace("--comm", "python3") as trace:  # the daemon's own operations are not traced
+        daemon = Fuser(gate, "disk", str(disk.path))
+        fileio.read_at(daemon.file, range(0, READS * SIZE, SIZE), SIZE, os.O_DIRECT)
+    compare_daemon(gate, "filtered", daemon_time(trace, daemon), "device")
 
 
 @suite("server.fuse", 600)

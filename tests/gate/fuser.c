@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fuser DIR MODE MS: a FUSE server, mounted at DIR until its stdin ends. It has one file, "f" of 16
- * MiB. It prints "ready"; at its end, for each kind of request how many it has answered and how
- * many bytes these read or wrote.
+ * fuser DIR MODE MS [FILE]: a FUSE server, mounted at DIR until its stdin ends. It has one file,
+ * "f" of 16 MiB. It prints "ready"; at its end, for each kind of request how many it has answered
+ * and how many bytes these read or wrote.
  *
- * MODE is what it does for MS milliseconds before it answers a READ or a WRITE: sleep, or spin.
+ * MODE is what it does for MS milliseconds before it answers a READ or a WRITE: sleep, or spin. Or,
+ * whatever MS says: disk, read from FILE past the page cache; pass, sleep, and let another thread
+ * answer.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +35,8 @@ static const char *const kinds[KINDS] = {
 	[FUSE_FSYNC] = "FSYNC",   [FUSE_FLUSH] = "FLUSH",
 };
 
-static int fd;
-static char zeroes[MAX_IO];
+static int fd, disk;
+static char zeroes[MAX_IO], from_disk[MAX_IO] __attribute__((aligned(4096)));
 
 static long long now_ns(clockid_t clock)
 {
@@ -43,11 +46,15 @@ static long long now_ns(clockid_t clock)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-static void work(const char *mode, long ms)
+static void work(const char *mode, long ms, long long at)
 {
 	long long end = now_ns(CLOCK_THREAD_CPUTIME_ID) + ms * 1000000;
 
-	if (!strcmp(mode, "sleep"))
+	if (!strcmp(mode, "disk") && pread(disk, from_disk, 4096, at) < 0)
+		perror("pread");
+	else if (!strcmp(mode, "disk"))
+		return;
+	if (!strcmp(mode, "sleep") || !strcmp(mode, "pass"))
 		nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
 	else
 		while (now_ns(CLOCK_THREAD_CPUTIME_ID) < end)
@@ -65,6 +72,28 @@ static void answer(const struct fuse_in_header *in, int error, const void *data,
 		answered[in->opcode].count++;
 	if (writev(fd, iov, len ? 2 : 1) < 0 && errno != ENOENT)
 		perror("writev");
+}
+
+/* The answer to a READ of another thread. */
+static void *answer_read(void *in)
+{
+	const struct fuse_read_in *read_in = (void *)((struct fuse_in_header *)in + 1);
+
+	answer(in, 0, zeroes, read_in->size);
+	return NULL;
+}
+
+static void serve_read(const struct fuse_in_header *in, const char *mode, long ms)
+{
+	const struct fuse_read_in *read_in = (const void *)(in + 1);
+	pthread_t thread;
+
+	work(mode, ms, read_in->offset);
+	answered[FUSE_READ].bytes += read_in->size;
+	if (strcmp(mode, "pass") || pthread_create(&thread, NULL, answer_read, (void *)in))
+		answer(in, 0, zeroes, read_in->size);
+	else
+		pthread_join(thread, NULL);
 }
 
 static struct fuse_attr attributes(unsigned long node)
@@ -101,7 +130,6 @@ static void greet(const struct fuse_in_header *in, const struct fuse_init_in *in
 static void serve(const struct fuse_in_header *in, const char *mode, long ms)
 {
 	const void *args = in + 1;
-	const struct fuse_read_in *read_in = args;
 	const struct fuse_write_in *write_in = args;
 	struct fuse_attr_out attr = { .attr_valid = 60, .attr = attributes(in->nodeid) };
 	struct fuse_open_out opened = {};
@@ -122,12 +150,10 @@ static void serve(const struct fuse_in_header *in, const char *mode, long ms)
 		answer(in, 0, &opened, sizeof(opened));
 		break;
 	case FUSE_READ:
-		work(mode, ms);
-		answered[FUSE_READ].bytes += read_in->size;
-		answer(in, 0, zeroes, read_in->size);
+		serve_read(in, mode, ms);
 		break;
 	case FUSE_WRITE:
-		work(mode, ms);
+		work(mode, ms, write_in->offset);
 		answered[FUSE_WRITE].bytes += write_in->size;
 		answer(in, 0, &written, sizeof(written));
 		break;
@@ -158,8 +184,9 @@ int main(int argc, char **argv)
 	struct pollfd ready[] = { { .events = POLLIN }, { .fd = 0, .events = POLLIN } };
 	char options[64];
 
-	if (argc != 4)
+	if (argc != 4 && argc != 5)
 		return 2;
+	disk = argc == 5 ? open(argv[4], O_RDONLY | O_DIRECT | O_CLOEXEC) : -1;
 	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fd);
 	if (fd < 0 || mount("fuser", argv[1], "fuse", MS_NOSUID | MS_NODEV, options)) {

@@ -1612,6 +1612,98 @@ static void servers_have_rows(void **state)
 	fixture_done(&f);
 }
 
+/* A daemon of two kinds of requests, most of which were split; one which answers in other threads;
+ * a server on another machine. */
+static struct server_row *rows_of_daemons(void)
+{
+	struct server_row *rows = calloc(4, sizeof(*rows));
+
+	assert_non_null(rows);
+	rows[0] = (struct server_row){
+		.key = { .server = "bind\nfs", .pid = 77, .dev = 3, .opcode = 15 },
+		.sums = { .count = 5, .server_ns = 9000, .max_ns = 4000, .split = 3 },
+	};
+	rows[0].sums.before_read_ns = 100;
+	rows[0].sums.daemon_ns[ST_SYSCALL] = 1400;
+	rows[0].sums.daemon_ns[ST_DEVICE] = 6000;
+	rows[0].sums.daemon_ns[ST_SLEEP] = 500;
+	rows[1] = rows[0];
+	rows[1].key.opcode = 16;
+	rows[1].sums = (struct server_sums){ .count = 1, .server_ns = 2000, .max_ns = 2000 };
+	rows[1].sums.split = 1;
+	rows[1].sums.daemon_ns[ST_LOCK] = 1985;
+	rows[1].sums.daemon_ns[ST_RUNQ] = 15;
+	rows[2] = (struct server_row){
+		.key = { .server = "sshfs", .pid = 78, .dev = 4, .opcode = 15 },
+		.sums = { .count = 2, .server_ns = 3000, .max_ns = 2000 },
+	};
+	rows[3] = (struct server_row){
+		.key = { .server = "10.0.0.7", .op = "GETATTR" },
+		.sums = { .count = 1, .server_ns = 1000, .max_ns = 1000 },
+	};
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(hist_add(&rows[i].hist, hist_bucket(2000), rows[i].sums.count), 0);
+	return rows;
+}
+
+/* The sum of the integers in @j, and in its objects. */
+static json_int_t sum_of(const json_t *j)
+{
+	json_int_t sum = json_integer_value(j);
+	const char *name;
+	json_t *member;
+
+	json_object_foreach((json_t *)j, name, member) sum += sum_of(member);
+	return sum;
+}
+
+/* What a daemon did with the time: the parts add up, and what is not known is said. */
+static void daemons_have_parts(void **state)
+{
+	const struct missing no_locks = { .stratum = { [ST_LOCK] = "no lock events" } };
+	const struct missing no_waits = { .stratum = { [ST_RUNQ] = "no switches" } };
+	struct breakdown_view v = plain;
+	json_t *j, *rows, *daemon;
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	f.sn.servers = rows_of_daemons();
+	f.sn.n_servers = 4;
+	v.width = 120;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text,
+		   "\ndaemon bind\\x0afs 77, 10.0 us of 4 requests: 60 % device, 20 % lock, "
+		   "14 % CPU, 5 % sleep, 1 % not read yet; not known of\n  2 more, which no "
+		   "thread both read and answered\n");
+	assert_has_not(f.text, "daemon sshfs");
+	j = read_back(&f, &v, 0);
+	rows = json_object_get(j, "servers");
+	daemon = json_object_get(json_array_get(rows, 0), "daemon");
+	assert_int_equal(sum_of(daemon) - 3, 8000);
+	assert_int_equal(json_integer_value(json_object_get(daemon, "count")), 3);
+	assert_int_equal(json_integer_value(json_object_get(daemon, "cpu_ns")), 1400);
+	assert_int_equal(json_integer_value(json_object_get(daemon, "before_read_ns")), 100);
+	assert_true(json_is_null(json_object_get(json_array_get(rows, 0), "daemon_missing")));
+	assert_true(json_is_null(json_object_get(json_array_get(rows, 1), "daemon")));
+	assert_has(f.text,
+		   "\"daemon_missing\":\"no thread was seen that read and answered a request\"");
+	assert_has(f.text, "\"daemon_missing\":\"only known for FUSE\"");
+	json_decref(j);
+	v.missing = &no_locks;
+	print(&f, breakdown_json, &v, 0);
+	assert_has(f.text, "\"sleep\":500,\"lock\":null,\"server\":0}}");
+	v.missing = &no_waits;
+	print(&f, breakdown_json, &v, 0);
+	assert_has(f.text, "\"daemon\":null,\"daemon_missing\":\"no switches\"");
+	assert_has_not(f.text, "\"daemon\":{");
+	f.sn.servers[0].key.pid = 0;
+	v.missing = NULL;
+	print(&f, breakdown_json, &v, 0);
+	assert_has(f.text, "\"daemon_missing\":\"the daemon is no process of this machine\"");
+	fixture_done(&f);
+}
+
 /* What reads read from devices; where that is not known it is null, never 0. */
 static void reads_are_amplified(void **state)
 {
@@ -2279,6 +2371,7 @@ int main(void)
 		cmocka_unit_test(json_keeps_all_sums),
 		cmocka_unit_test(containers_have_short_names),
 		cmocka_unit_test(servers_have_rows),
+		cmocka_unit_test(daemons_have_parts),
 		cmocka_unit_test(reads_are_amplified),
 		cmocka_unit_test(minor_faults_are_beside_operations),
 		cmocka_unit_test(json_has_every_member),
