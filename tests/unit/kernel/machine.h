@@ -17,7 +17,7 @@
 
 enum {
 	CPUS = 4,
-	ASYNC_SLOTS = 64,
+	ASYNC_SLOTS = 256,
 	ACCESS_SLOTS = 64,
 	TOOL = 1,
 	NR_READ = 0,
