@@ -62,6 +62,10 @@ static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
 		return compat ? (u32)regs->regs[1] : regs->regs[1];
 	case 2:
 		return compat ? (u32)regs->regs[2] : regs->regs[2];
+	case 4: /* the offset of a vector, whose halves begin in any register */
+		return compat ? (u32)regs->regs[3] | (u64)(u32)regs->regs[4] << 32 : regs->regs[3];
+	case 5:
+		return compat ? (u32)regs->regs[5] : regs->regs[5];
 	default:
 		/* only used for an offset, which 32-bit calls split in two; its halves begin in an
 		 * even register */

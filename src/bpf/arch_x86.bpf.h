@@ -9,7 +9,7 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct pt_regs {
-	unsigned long di, si, dx, r10, r8, bx, cx, ax, orig_ax, sp;
+	unsigned long di, si, dx, r10, r8, r9, bx, cx, bp, ax, orig_ax, sp;
 };
 
 struct thread_info {
@@ -57,6 +57,8 @@ static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
 		return compat ? (u32)regs->cx : regs->si;
 	case 2:
 		return compat ? (u32)regs->dx : regs->dx;
+	case 5:
+		return compat ? (u32)regs->bp : regs->r9;
 	default:
 		/* only read for an offset, which 32-bit calls split in two */
 		return compat ? (u32)regs->si | (u64)(u32)regs->di << 32 : regs->r10;

@@ -131,6 +131,24 @@ static __always_inline void call_note_args(struct op *op, struct pt_regs *regs, 
 	}
 }
 
+/* The offset of a call among its arguments; OFFSET_LATER: the call uses the file's position. The
+ * kernel ignores the offset of a write with RWF_APPEND. */
+static __always_inline u64 call_offset(struct pt_regs *regs, u32 where, bool compat)
+{
+	u64 offset;
+
+	if (where == OFFSET_ARG3)
+		return call_arg(regs, 3, compat);
+	if (where != OFFSET_VECTOR_ARG3 && where != OFFSET_VECTOR_FLAGS)
+		return OFFSET_LATER;
+	offset = call_arg(regs, 4, compat);
+	if (where == OFFSET_VECTOR_ARG3)
+		return offset;
+	if (call_arg(regs, 5, compat) & RWF_APPEND)
+		return OFFSET_UNKNOWN;
+	return offset == ~0ULL ? OFFSET_LATER : offset;
+}
+
 /* Notes offset and length, which only records and patterns need. */
 static __always_inline void call_note_range(struct op *op, struct pt_regs *regs, u32 nr, u8 kind,
 					    bool compat, bool begun)
@@ -142,13 +160,14 @@ static __always_inline void call_note_range(struct op *op, struct pt_regs *regs,
 	op->len = ~0ULL;
 	if (!where)
 		return;
-	op->len = call_arg(regs, 2, compat);
+	if (where < OFFSET_VECTOR_POS || where > OFFSET_VECTOR_FLAGS)
+		op->len = call_arg(regs, 2, compat);
 	if (CONF(sent_ops) && where >= OFFSET_ARGS) {
 		if (!begun)
 			call_note_args(op, regs, where, compat);
 		return;
 	}
-	op->offset = where == OFFSET_ARG3 ? call_arg(regs, 3, compat) : OFFSET_LATER;
+	op->offset = call_offset(regs, where, compat);
 	if (!begun && file)
 		op_learn_offset(op, kind, file, false);
 }

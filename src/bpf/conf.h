@@ -84,13 +84,17 @@ enum call_file {
 #define CALL_KIND(desc)       ((desc)&15)
 #define CALL_FILE(desc)       ((desc) >> 4 & 7)
 
-/* The source of a call's offset, for records. */
+/* The source of a call's offset. The length of a vector is not known. */
 enum call_offset {
 	OFFSET_NONE,
 	OFFSET_POS,
 	OFFSET_ARG3,
-	OFFSET_ARGS,  /* OP_HANDLE: second and third argument, as length and offset */
-	OFFSET_FLOCK, /* the same, but the third is flock.l_type at that address */
+	OFFSET_VECTOR_POS,
+	OFFSET_VECTOR_ARG3,
+	OFFSET_VECTOR_FLAGS, /* preadv2, pwritev2: -1 is the file's position; the last argument has
+			      * flags */
+	OFFSET_ARGS,         /* OP_HANDLE: second and third argument, as length and offset */
+	OFFSET_FLOCK,        /* the same, but the third is flock.l_type at that address */
 };
 
 /* A file to trace, or a directory: with all files below it in its file system. */

@@ -19,10 +19,11 @@
  * 64-bit call is its offset; 32-bit calls split the offset in two. */
 /* clang-format off */
 #define CALLS(X) \
-	X(read, READ, ARG0, POS) X(pread64, READ, ARG0, ARG3) X(readv, READ, ARG0, NONE) \
-	X(preadv, READ, ARG0, NONE) X(preadv2, READ, ARG0, NONE) X(write, WRITE, ARG0, POS) \
-	X(pwrite64, WRITE, ARG0, ARG3) X(writev, WRITE, ARG0, NONE) \
-	X(pwritev, WRITE, ARG0, NONE) X(pwritev2, WRITE, ARG0, NONE) \
+	X(read, READ, ARG0, POS) X(pread64, READ, ARG0, ARG3) X(readv, READ, ARG0, VECTOR_POS) \
+	X(preadv, READ, ARG0, VECTOR_ARG3) X(preadv2, READ, ARG0, VECTOR_FLAGS) \
+	X(write, WRITE, ARG0, POS) X(pwrite64, WRITE, ARG0, ARG3) \
+	X(writev, WRITE, ARG0, VECTOR_POS) X(pwritev, WRITE, ARG0, VECTOR_ARG3) \
+	X(pwritev2, WRITE, ARG0, VECTOR_FLAGS) \
 	X(open, OPEN, RESULT, NONE) X(openat, OPEN, RESULT, NONE) \
 	X(openat2, OPEN, RESULT, NONE) X(creat, OPEN, RESULT, NONE) \
 	X(open_by_handle_at, OPEN, RESULT, NONE) X(close, CLOSE, ARG0, NONE) \

@@ -489,14 +489,14 @@ assert seen <= keys and (len(keys) > 100 or seen == keys), (seen ^ keys)' "$tmp/
 	need_root
 	dir=$(disk_dir)
 	dd if=/dev/zero of="$dir/data" bs=1M count=8 status=none
-	# reads one after the other; each 64 KiB further; then of many sizes, anywhere
+	# reads one after the other; each 64 KiB further; then of many sizes, anywhere; with one buffer or several
 	cat >"$tmp/reads.py" <<-'END'
 		import os, sys
 		fd = os.open(sys.argv[1], os.O_RDONLY)
 		for i in range(23):
-		    os.pread(fd, 4096, i * 4096)
+		    os.readv(fd, [bytearray(1024), bytearray(3072)])
 		for i in range(101):
-		    os.pread(fd, 4096, 131072 + i * 65536)
+		    os.preadv(fd, [bytearray(4000), bytearray(96)], 131072 + i * 65536)
 		for i in range(1, 14):
 		    os.pread(fd, i * 512, 1048576 * (i % 2) + 4096 * i * i)
 	END

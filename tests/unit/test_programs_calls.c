@@ -12,6 +12,8 @@ enum {
 	NR_LSEEK = 8,
 	NR_MMAP = 9,
 	NR_PREAD = 17,
+	NR_READV = 19,
+	NR_WRITEV = 20,
 	NR_MADVISE = 28,
 	NR_IOCTL = 16,
 	NR_SENDFILE = 40,
@@ -20,6 +22,9 @@ enum {
 	NR_MLOCK_32 = 150,
 	NR_PREAD_32 = 180,
 	NR_SPLICE = 275,
+	NR_PREADV = 295,
+	NR_PWRITEV2 = 328,
+	NR_PWRITEV2_32 = 379,
 };
 
 static struct kfile ext4, xfs, pipe_end;
@@ -45,14 +50,27 @@ static int start(void **state)
 		[NR_SENDFILE] = CALL_DESC(OP_COPY, FILE_ARG1),
 		[NR_SPLICE] = CALL_DESC(OP_COPY, FILE_ARG0_OR_2),
 		[NR_MLOCK] = CALL_DESC(OP_META, FILE_MAPPING),
+		[NR_READV] = CALL_DESC(OP_READ, FILE_ARG0),
+		[NR_WRITEV] = CALL_DESC(OP_WRITE, FILE_ARG0),
+		[NR_PREADV] = CALL_DESC(OP_READ, FILE_ARG0),
+		[NR_PWRITEV2] = CALL_DESC(OP_WRITE, FILE_ARG0),
+		[NR_PWRITEV2_32] = CALL_DESC(OP_WRITE, FILE_ARG0) << 8,
 		[NR_PREAD_32] = (CALL_DESC(OP_READ, FILE_ARG0) | CALL_THROUGH_VFS) << 8,
 		[NR_MLOCK_32] =
 			CALL_DESC(OP_META, FILE_MAPPING) << 8 | CALL_DESC(OP_FSYNC, FILE_ARG0),
 	};
 	unsigned short where[CALL_MAX] = {
-		[NR_READ] = OFFSET_POS,    [NR_WRITE] = OFFSET_POS,
-		[NR_PREAD] = OFFSET_ARG3,  [NR_LSEEK] = OFFSET_ARGS,
-		[NR_FCNTL] = OFFSET_FLOCK, [NR_PREAD_32] = OFFSET_ARG3 << 8 | OFFSET_POS,
+		[NR_READ] = OFFSET_POS,
+		[NR_WRITE] = OFFSET_POS,
+		[NR_PREAD] = OFFSET_ARG3,
+		[NR_LSEEK] = OFFSET_ARGS,
+		[NR_FCNTL] = OFFSET_FLOCK,
+		[NR_PREAD_32] = OFFSET_ARG3 << 8 | OFFSET_POS,
+		[NR_READV] = OFFSET_VECTOR_POS,
+		[NR_WRITEV] = OFFSET_VECTOR_POS,
+		[NR_PREADV] = OFFSET_VECTOR_ARG3,
+		[NR_PWRITEV2] = OFFSET_VECTOR_FLAGS,
+		[NR_PWRITEV2_32] = OFFSET_VECTOR_FLAGS << 8,
 	};
 
 	(void)state;
@@ -360,6 +378,54 @@ static void test_mapping_of_overlayfs(void **state)
 	for (u32 i = 0; i < FS_SLOTS; i++)
 		if (live.fs_types[i].fs == (u64)&overlay.type)
 			assert_int_equal(live.fs_types[i].read_iter, 0);
+}
+
+/* Calls with several buffers: where they begin is known, how much was asked for is not. */
+static void test_vectors(void **state)
+{
+	u64 ctx[] = { (u64)&alice.regs, NR_PWRITEV2 }, ctx_32[] = { ctx[0], NR_PWRITEV2_32 };
+	struct pt_regs regs = { .di = 2, .r10 = 8192, .r8 = 5, .orig_ax = NR_PWRITEV2 };
+	const struct slow_op *r;
+
+	(void)state;
+	ext4.f.f_pos = 333;
+	sys_enter(NR_READV, 2, 0, 2, 4711);
+	ext4.f.f_pos = 444;
+	r = ended(111);
+	assert_int_equal(r->op.offset, 333);
+	assert_int_equal(r->op.len, ~0ULL);
+	sys_enter(NR_PREADV, 2, 0, 2, 4711);
+	r = ended(17);
+	assert_int_equal(r->op.offset, 4711);
+	assert_int_equal(r->op.len, ~0ULL);
+	sys_enter(NR_PREADV, 2, 0, 2, -1); /* refused */
+	assert_true(ended(-22)->op.offset == OFFSET_UNKNOWN);
+	alice.regs = regs;
+	on_sys_enter(ctx);
+	assert_int_equal(ended(17)->op.offset, 8192);
+	regs.r10 = -1; /* at the position */
+	alice.regs = regs;
+	on_sys_enter(ctx);
+	assert_int_equal(ended(17)->op.offset, 444);
+	regs.r9 = RWF_APPEND;
+	alice.regs = regs;
+	on_sys_enter(ctx);
+	assert_true(ended(17)->op.offset == OFFSET_UNKNOWN);
+	/* an append ends at the position */
+	ext4.f.f_flags = O_APPEND;
+	sys_enter(NR_WRITEV, 2, 0, 2, 0);
+	ext4.f.f_pos = 1000;
+	assert_int_equal(ended(100)->op.offset, 900);
+	ext4.f.f_flags = 0;
+	alice.t.thread_info.status = COMPAT_BIT;
+	regs = (struct pt_regs){ .bx = 2, .dx = 2, .si = 41, .di = 3, .r9 = RWF_APPEND };
+	alice.regs = regs;
+	on_sys_enter(ctx_32);
+	assert_int_equal(ended(37)->op.offset, 41 | 3ULL << 32);
+	regs.bp = RWF_APPEND;
+	alice.regs = regs;
+	on_sys_enter(ctx_32);
+	assert_true(ended(37)->op.offset == OFFSET_UNKNOWN);
 }
 
 /* A 32-bit call has its offset where 32-bit calls have it, and in two registers. */
@@ -1182,6 +1248,7 @@ int main(void)
 		TEST(test_mapping_otherwise),
 		TEST(test_mapping_of_a_thread_without_room),
 		TEST(test_mapping_of_overlayfs),
+		TEST(test_vectors),
 		TEST(test_ranges),
 		TEST(test_arguments_of_lseek),
 		TEST(test_arguments_without_recording),
