@@ -2,6 +2,7 @@
 /* Any bytes as a recording: read to the end, or to one error. */
 #include "made.h"
 
+#include "analyse/join.h"
 #include "analyse/page_data.h"
 #include "base/reason.h"
 #include "capture/event_row.h"
@@ -22,6 +23,21 @@ static void page_make(FILE *out, struct page_data *d, uint64_t across_ns)
 	snapshot_free(&sn);
 }
 
+/* Any records are joined, whose parts add up. */
+static void sides_join(struct join *j)
+{
+	uint64_t sum;
+
+	CHECK(!join_make(j));
+	for (size_t i = 0; i < j->n_rows; i++) {
+		sum = j->rows[i].tag_ns + j->rows[i].queue_ns + j->rows[i].network_ns;
+		for (int st = 0; st < ST_N; st++)
+			sum += j->rows[i].strata[st];
+		CHECK(sum == j->rows[i].total_ns);
+	}
+	join_done(j);
+}
+
 static void recording_read(FILE *f, bool pages)
 {
 	struct replay r = { .conf = { .by = BY_FILE, .slowest_max = 3, .every_ns = 1 << 30 } };
@@ -30,6 +46,7 @@ static void recording_read(FILE *f, bool pages)
 	struct recording rec;
 	struct stored_event ev;
 	struct page_data page = {};
+	struct join join = {};
 	struct snapshot sn;
 	struct reason why;
 	int got = recording_open(&rec, f, "fuzz", &why), n = 0;
@@ -37,8 +54,12 @@ static void recording_read(FILE *f, bool pages)
 	if (!out)
 		out = fopen("/dev/null", "w");
 	if (!got) {
-		CHECK(!page_data_begin(&page, &rec));
+		CHECK(!page_data_begin(&page, &rec) && !join_begin(&join, &rec));
+		rec.server_requests = true;
 		while ((got = recording_next(&rec, &ev, &why)) > 0 && n++ < 2000) {
+			CHECK(!join_add(&join, &rec, &ev));
+			if (ev.kind == CHUNK_SERVER_REQUESTS)
+				continue;
 			events_put(out, EVENTS_TEXT + n % 3, &rec, &ev, no_call, &names);
 			if (pages && (ev.kind == CHUNK_OPS || ev.kind == CHUNK_REQUESTS))
 				CHECK(!page_data_add(&page, &rec, &ev, stored_event_end(&ev)));
@@ -46,11 +67,13 @@ static void recording_read(FILE *f, bool pages)
 				break;
 		}
 		CHECK(!page_data_end(&page, &rec));
+		join_end(&join, &rec);
 		replay_end(&r, &rec);
 	}
 	CHECK(got >= 0 || (why.exit == EXIT_FAILED && why.error[0]));
 	event_names_done(&names);
 	recording_close(&rec);
+	sides_join(&join);
 	for (size_t i = 0; i < r.n_intervals; i++) {
 		CHECK(!replay_take(&r, i, &sn));
 		snapshot_free(&sn);

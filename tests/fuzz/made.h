@@ -53,7 +53,7 @@ static inline size_t chunks_make(uint8_t *dst, size_t cap, const uint8_t *data, 
 		len = data[2] | data[3] << 8;
 		len = len < size - 4 ? len : size - 4;
 		h = (struct chunk_head){
-			.kind = data[0] % 9, .raw = len, .rows = data[1], .last_ns = ~0ULL
+			.kind = data[0] % CHUNK_KINDS, .raw = len, .rows = data[1], .last_ns = ~0ULL
 		};
 		n += chunk_make(dst + n, cap - n, &h, data + 4);
 		data += 4 + len;
