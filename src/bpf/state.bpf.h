@@ -577,7 +577,7 @@ struct {
 	__type(value, struct server_request);
 } server_requests SEC(".maps");
 
-/* What a thread of a FUSE daemon does with a request; see daemon.bpf.h. */
+/* The work of a FUSE daemon's thread on one request; see daemon.bpf.h. */
 struct turn {
 	u64 req;          /* the struct fuse_req * */
 	u64 since;        /* when the thread had read it */
