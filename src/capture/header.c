@@ -460,18 +460,17 @@ void header_done(struct header *h)
 	*h = (struct header){};
 }
 
-/* What the daemon did, if it is known. */
+/* The daemon's time, if the daemon is known. */
 static void put_daemon(struct json *j, const struct server_sums *s)
 {
 	if (!s->split)
 		return;
 	json_put_uint(j, "split", s->split);
 	json_put_uint(j, "before_read_ns", s->before_read_ns);
-	json_put_begin(j, "daemon_ns", '{');
+	json_put_begin(j, "daemon", '[');
 	for (int st = 0; st < ST_N; st++)
-		if (s->daemon_ns[st])
-			json_put_uint(j, stratum_name(st), s->daemon_ns[st]);
-	json_put_end(j, '}');
+		json_put_uint(j, NULL, s->daemon_ns[st]);
+	json_put_end(j, ']');
 }
 
 static void put_server(struct json *j, const struct server_row *r)
@@ -573,12 +572,12 @@ static int server_hist_parse(struct hist *h, const json_t *bins)
 
 static void daemon_parse(struct server_sums *s, const json_t *j)
 {
-	const json_t *ns = json_object_get(j, "daemon_ns");
+	const json_t *ns = json_object_get(j, "daemon");
 
 	s->split = member_number(j, "split");
 	s->before_read_ns = member_number(j, "before_read_ns");
 	for (int st = 0; st < ST_N; st++)
-		s->daemon_ns[st] = member_number(ns, stratum_name(st));
+		s->daemon_ns[st] = json_integer_value(json_array_get(ns, st));
 }
 
 static int server_parse(struct server_row *r, const json_t *j)

@@ -48,10 +48,10 @@ void daemon_json(struct json *j, const struct server_row *row, const struct miss
 	json_put_uint(j, "cpu_ns", s->daemon_ns[ST_SYSCALL]);
 	json_put_begin(j, "strata", '{');
 	for (int st = 0; st < ST_N; st++) {
-		if (is_wait(st) && is_missing(missing, st))
-			json_put_null(j, stratum_name(st));
-		else if (is_wait(st))
+		if (is_wait(st) && !is_missing(missing, st))
 			json_put_uint(j, stratum_name(st), s->daemon_ns[st]);
+		else
+			json_put_null(j, stratum_name(st));
 	}
 	json_put_end(j, '}');
 	json_put_end(j, '}');

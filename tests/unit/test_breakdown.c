@@ -1692,7 +1692,7 @@ static void daemons_have_parts(void **state)
 	json_decref(j);
 	v.missing = &no_locks;
 	print(&f, breakdown_json, &v, 0);
-	assert_has(f.text, "\"sleep\":500,\"lock\":null,\"server\":0}}");
+	assert_has(f.text, "\"sleep\":500,\"lock\":null,\"server\":0,\"reap\":null}}");
 	v.missing = &no_waits;
 	print(&f, breakdown_json, &v, 0);
 	assert_has(f.text, "\"daemon\":null,\"daemon_missing\":\"no switches\"");
