@@ -94,7 +94,7 @@ static void put_parts(char *dst, size_t cap, uint64_t parts[ST_N])
 	size_t len = strlen(dst);
 	int most;
 
-	for (int n = 0; n < ST_N; n++) {
+	for (int n = 0; n < ST_N && len < cap; n++) {
 		most = 0;
 		for (int i = 1; i < ST_N; i++)
 			most = parts[i] > parts[most] ? i : most;

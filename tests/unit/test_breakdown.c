@@ -1697,8 +1697,14 @@ static void daemons_have_parts(void **state)
 	print(&f, breakdown_json, &v, 0);
 	assert_has(f.text, "\"daemon\":null,\"daemon_missing\":\"no switches\"");
 	assert_has_not(f.text, "\"daemon\":{");
-	f.sn.servers[0].key.pid = 0;
 	v.missing = NULL;
+	f.sn.servers[0].sums.before_read_ns = 2; /* hostile: the sum of all parts is 1 */
+	for (int st = ST_FS + 1; st < ST_N; st++)
+		f.sn.servers[0].sums.daemon_ns[st] = st % 2 ? ~0ULL : 1;
+	f.sn.servers[0].sums.daemon_ns[ST_SYSCALL] = 0;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "daemon bind");
+	f.sn.servers[0].key.pid = 0;
 	print(&f, breakdown_json, &v, 0);
 	assert_has(f.text, "\"daemon_missing\":\"the daemon is no process of this machine\"");
 	fixture_done(&f);
