@@ -515,9 +515,9 @@ struct direct_read {
 /* @reader begins to sleep for @r, which is sent at once. */
 static void reads_direct(struct ktask *reader, u32 cpu, struct direct_read *r)
 {
-	*r = (struct direct_read){ .call = { .procedure = &read_procedure,
-					     .transport = &transport,
-					     .flags = 1 } };
+	*r = (struct direct_read){
+		.call = { .procedure = &read_procedure, .transport = &transport, .flags = 1 }
+	};
 	reads(reader, cpu);
 	r->begun = machine.now;
 	EVENT(on_rpc_begin, &r->call);
