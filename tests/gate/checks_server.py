@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -24,8 +25,15 @@ MS = 1_000_000
 READS, DELAY_MS, SIZE = 11, 10, 4096
 NFS_DELAY_MS = 50  # each way
 JOIN_DISK_MS, JOIN_NET_MS = 20, 10  # the latter each way
+RESENT_DELAY_MS = 150  # each way: longer than it takes until a request is sent again
+READERS, SLOTS = 7, 2
+READ = ("READ", "READ_PLUS")
 COLD, COLD_SIZE = 7, 1 << 17
 FILES = 101
+
+
+# Requests by kind: count, bytes sent and received, how often sent again.
+Counts = dict[str, tuple[int, ...]]
 
 
 class Fuser:
@@ -80,12 +88,11 @@ def compare_strata(gate: Gate, name: str, strata: dict[str, int], nominal_ns: in
                    before_ms=old / MS, put_in_ms=nominal_ns / MS)
 
 
-def counted(trace: Trace) -> dict[str, tuple[int, int, int]]:
-    """Requests by kind: count, bytes sent and received."""
-    found: dict[str, tuple[int, int, int]] = {}
+def counted(trace: Trace) -> Counts:
+    found: Counts = {}
     for row in (r for one in trace.objects for r in one.get("servers", [])):
-        old = found.get(row["op"], (0, 0, 0))
-        found[row["op"]] = (old[0] + row["count"], old[1] + row["sent_bytes"], old[2] + row["received_bytes"])
+        more = (row["count"], row["sent_bytes"], row["received_bytes"], row["resent"])
+        found[row["op"]] = tuple(a + b for a, b in zip(found.get(row["op"], (0, 0, 0, 0)), more))
     return found
 
 
@@ -221,24 +228,6 @@ def p9(gate: Gate) -> None:
                **{s: strata[s] / MS for s in ("server", "sleep", "helper")})
 
 
-# Who serves, in a network namespace of its own: what exportfs and rpc.nfsd would tell the kernel.
-SERVE = """
-import sys
-point, expiry = sys.argv[1], 2147483647
-def put(file, text):
-    with open(file, "w", encoding="ascii") as f:
-        f.write(text)
-put("/proc/fs/nfsd/versions", "-3 +4 +4.1 +4.2\\n")
-put("/proc/fs/nfsd/nfsv4gracetime", "10\\n")
-put("/proc/net/rpc/auth.unix.ip/channel", f"nfsd 10.99.0.2 {expiry} client\\n")
-put("/proc/net/rpc/nfsd.export/channel", f"client {point} {expiry} {0x2402} 65534 65534 0\\n")
-put("/proc/net/rpc/nfsd.fh/channel", f"client 1 \\\\x00000000 {expiry} {point}\\n")
-put("/proc/fs/nfsd/threads", "4\\n")
-print("ready", flush=True)
-sys.stdin.read()
-"""
-
-
 def quietly(*argv: str) -> None:
     subprocess.run(argv, capture_output=True, check=False)
 
@@ -255,8 +244,9 @@ def served(gate: Gate, point: Path) -> None:
     machine.run(*inside, "ip", "link", "set", "server0", "up")
     machine.run(*inside, "ip", "link", "set", "lo", "up")
     # the server ends with its mount of nfsd, and that with this process
-    start = f"mount -t nfsd nfsd /proc/fs/nfsd && exec {sys.executable} -c \"$0\" \"$1\""
-    proc = subprocess.Popen([*inside, "sh", "-c", start, SERVE, str(point)], stdin=subprocess.PIPE,
+    start = "mount -t nfsd nfsd /proc/fs/nfsd && exec \"$@\""
+    serve = (sys.executable, str(Path(__file__).with_name("nfs_server.py")), str(point))
+    proc = subprocess.Popen([*inside, "sh", "-c", start, "sh", *serve], stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, text=True)
     gate.stack.callback(proc.communicate, timeout=60)
     assert proc.stdout
@@ -274,29 +264,37 @@ def tmpfs(gate: Gate) -> Path:
 
 
 def nfs_modules(gate: Gate) -> None:
-    for module in ("nfsd", "nfs", "nfsv4", "veth", "sch_netem"):
+    for module in ("nfsd", "nfs", "nfsv3", "nfsv4", "veth", "sch_netem"):
         machine.need_module(gate.stack, module)
 
 
-def nfs_mounted(gate: Gate, export: Path) -> Path:
-    """NFS v4.2 on a file of 16 MiB."""
+def nfs_mounted(gate: Gate, export: Path, version: str = "4.2", **options: object) -> Path:
+    """NFS on a file of 16 MiB."""
     point = machine.scratch(gate.kept) / "nfs"
     point.mkdir(exist_ok=True)
-    (export / "f").write_bytes(os.urandom(1 << 20) * 16)
-    served(gate, export)
-    machine.run("mount", "-i", "-t", "nfs4", "-o", "vers=4.2,addr=10.99.0.1,clientaddr=10.99.0.2,sec=sys",
-                "10.99.0.1:/", str(point), timeout=120)
+    if not (export / "f").exists():
+        (export / "f").write_bytes(os.urandom(1 << 20) * 16)
+        served(gate, export)
+    options |= {"vers": version, "addr": "10.99.0.1", "sec": "sys"}
+    if version == "3":
+        options |= {"proto": "tcp", "port": 2049, "mountproto": "tcp", "mountport": 111, "mountvers": 3,
+                    "mountaddr": "10.99.0.1", "nolock": ""}
+    else:
+        options["clientaddr"] = "10.99.0.2"
+    machine.run("mount", "-i", "-t", "nfs" if version == "3" else "nfs4", "-o",
+                ",".join(f"{name}={value}".rstrip("=") for name, value in options.items()),
+                f"10.99.0.1:{export if version == '3' else '/'}", str(point), timeout=120)
     gate.stack.callback(quietly, "umount", "-f", str(point))
     return point
 
 
-def slow_network(delay_ms: int) -> None:
+def slow_network(delay_ms: int, *more: str) -> None:
     for device in (("client0",), ("server0", "ip", "netns", "exec", "server")):
-        machine.run(*device[1:], "tc", "qdisc", "add", "dev", device[0], "root", "netem", "delay",
-                    f"{delay_ms}ms")
+        machine.run(*device[1:], "tc", "qdisc", "replace", "dev", device[0], "root", "netem", "delay",
+                    f"{delay_ms}ms", *more)
 
 
-def mountstats(point: Path) -> dict[str, tuple[int, int, int]]:
+def mountstats(point: Path) -> Counts:
     """The same of an NFS mount, as the kernel counts it: per-op statistics of /proc/self/mountstats."""
     text = Path("/proc/self/mountstats").read_text(encoding="ascii")
     mine = next(part for part in text.split("device ") if f" mounted on {point} " in part)
@@ -305,8 +303,18 @@ def mountstats(point: Path) -> dict[str, tuple[int, int, int]]:
         op, _, figures = line.strip().partition(": ")
         if figures:
             v = [int(x) for x in figures.split()]
-            found[op] = v[0], v[3], v[4]
+            found[op] = v[0], v[3], v[4], v[1] - v[0]
     return found
+
+
+def compare_mountstats(gate: Gate, name: str, trace: Trace, before: Counts, after: Counts) -> None:
+    """Requests are those which the kernel has counted, whatever they are called: 4.2 may read by READ_PLUS. The
+    kernel counts those for access lists (ACL) elsewhere."""
+    theirs = {op: tuple(b - a for a, b in zip(before[op], after[op])) for op in after if after[op] != before[op]}
+    ours = {op: count for op, count in counted(trace).items() if not op.endswith("ACL")}
+    gate.check(f"{name}.mountstats", ours == theirs, ours=str(ours), theirs=str(theirs))
+    gate.check(f"{name}.reads", sum(count[0] for op, count in theirs.items() if op in READ) == READS,
+               theirs=str(theirs), wanted=READS)
 
 
 @suite("server.nfs", 600)
@@ -327,16 +335,102 @@ def nfs(gate: Gate) -> None:
         if len(strata) == 1:
             slow_network(NFS_DELAY_MS)
     compare_strata(gate, "direct", strata[1], READS * 2 * NFS_DELAY_MS * MS, strata[0])
-    ours = counted(trace)
-    for op in ("READ", "OPEN", "OPEN_NOATTR", "GETATTR", "ACCESS"):
-        theirs = tuple(b - a for a, b in zip(before[op], after[op]))
-        if theirs[0] or op == "READ":
-            gate.check(f"mountstats.{op}", ours.get(op) == theirs and (op != "READ" or theirs[0] == READS),
-                       ours=str(ours.get(op)), theirs=str(theirs))
+    compare_mountstats(gate, "direct", trace, before, after)
     with Trace("--fs", "nfs4", "--by", "cache") as trace:
         read_cold(file)
         time.sleep(0.1)
     compare_cold(gate, "cold", trace, "nfs4")
+
+
+def read_at_once(file: str) -> None:
+    """As many readers as there are slots, several times over."""
+    readers = [threading.Thread(target=fileio.read_at, args=(file, [i * SIZE], SIZE, os.O_DIRECT))
+               for i in range(READERS)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+
+
+def compare_slots(gate: Gate, name: str, file: str, fs: str) -> None:
+    """The wait for a slot is tag, in operations and in the table of servers."""
+    slow_network()
+    with Trace("--fs", fs, "--op", "read") as trace:
+        read_at_once(file)
+    strata = trace.strata(op="read", fs=fs)
+    rows = [r for one in trace.objects for r in one.get("servers", []) if r["op"] in READ]
+    theirs = {s: sum(r[f"{s}_ns"] for r in rows) for s in ("tag", "server")}
+    # pairs of reads: the first does not wait, the second for one answer, ...
+    waits = sum(i // SLOTS for i in range(READERS))
+    gate.check(f"{name}.tag", theirs["tag"] >= waits * 2 * NFS_DELAY_MS * MS * 0.9, ms=theirs["tag"] / MS,
+               wanted_ms=waits * 2 * NFS_DELAY_MS)
+    for s in ("tag", "server"):
+        gate.check(f"{name}.{s}.operations", abs(strata[s] - theirs[s]) <= 0.05 * sum(theirs.values()),
+                   ms=strata[s] / MS, theirs_ms=theirs[s] / MS)
+    # workers take milliseconds where the machine is emulated
+    for s, share in (("sleep", 0.01), ("helper", 0.1)):
+        gate.check(f"{name}.{s}", strata[s] <= share * sum(theirs.values()), ms=strata[s] / MS)
+
+
+@suite("server.nfs3", 600)
+def nfs3(gate: Gate) -> None:
+    """Version 3: a network that loses packets and is slower than a request's timeout; few slots."""
+    gate.not_native("a file server and a network")
+    nfs_modules(gate)
+    for name in ("tcp_max_slot_table_entries", "tcp_slot_table_entries"):
+        machine.setting(gate.stack, f"/proc/sys/sunrpc/{name}", SLOTS)
+    point = nfs_mounted(gate, tmpfs(gate), "3", timeo=2, retrans=7)
+    need_hooks("NFS")
+    file = str(point / "f")
+    os.stat(file)
+    strata = []
+    for _ in range(2):
+        with Trace("--fs", "nfs", "--op", "read") as trace:
+            before = mountstats(point)
+            fileio.read_at(file, range(0, READS * SIZE, SIZE), SIZE, os.O_DIRECT)
+            after = mountstats(point)
+        strata.append(trace.strata(op="read", fs="nfs"))
+        if len(strata) == 1:
+            slow_network(RESENT_DELAY_MS, "loss", "1%")
+    compare_strata(gate, "resent", strata[1], READS * 2 * RESENT_DELAY_MS * MS, strata[0])
+    compare_mountstats(gate, "resent", trace, before, after)
+    gate.check("resent.often", counted(trace)["READ"][3] >= READS, found=counted(trace)["READ"][3], wanted=READS)
+    compare_slots(gate, "slots", file, "nfs")
+
+
+@suite("server.session", 300)
+def session(gate: Gate) -> None:
+    """Version 4.1: a session with few slots."""
+    gate.not_native("a file server and a network")
+    nfs_modules(gate)
+    machine.setting(gate.stack, "/sys/module/nfs/parameters/max_session_slots", SLOTS)
+    point = nfs_mounted(gate, tmpfs(gate), "4.1")
+    need_hooks("NFS")
+    os.stat(point / "f")
+    compare_slots(gate, "slots", str(point / "f"), "nfs4")
+
+
+@suite("server.dead", 300)
+def dead(gate: Gate) -> None:
+    """A server that does not answer any more is named within 2 s, and Ctrl-C ends."""
+    gate.not_native("a file server and a network")
+    nfs_modules(gate)
+    point = nfs_mounted(gate, tmpfs(gate))
+    need_hooks("NFS")
+    os.stat(point / "f")
+    with Trace() as trace:
+        machine.run("ip", "link", "set", "client0", "down")
+        gate.stack.callback(quietly, "ip", "link", "set", "client0", "up")
+        reader = subprocess.Popen(["head", "-c", "1", str(point / "f")], stdout=subprocess.DEVNULL)
+        time.sleep(2)
+        asked = time.monotonic()
+    ended = time.monotonic() - asked
+    reader.kill()
+    reader.wait()
+    rows = [r for r in trace.json["in_progress"] if r["comm"] == "head"]
+    gate.check("named", [(r["stratum"], r["server"]) for r in rows] == [("server", "10.99.0.1:/")],
+               found=" ".join(f"{r['op']}/{r['stratum']}/{r['server']}" for r in rows) or "none")
+    gate.check("ends", ended <= 10, seconds=ended)
 
 
 def nfsd_counts() -> tuple[int, int, int]:
