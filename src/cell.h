@@ -152,16 +152,21 @@ enum { MAX_ERRNO = 4095 };
 
 /*
  * Requests of file systems to a server or a daemon. NFS: the address and the name of the procedure.
- * FUSE: the name and process of the daemon, the mount and the opcode; virtiofs: no process.
+ * FUSE: the name and process of the daemon, the mount and the opcode; virtiofs: no process. 9p: the
+ * name of the device and the type of the message. SMB: the name of the server and the command. In
+ * user space, op has the name of these two.
  */
+enum server_protocol { SERVER_NFS, SERVER_FUSE, SERVER_9P, SERVER_SMB, SERVER_PROTOCOLS };
+
 struct server_key {
 	char server[SERVER_LEN];
-	char op[SERVER_OP_LEN]; /* NFS only; its longest name, BIND_CONN_TO_SESSION, has 20 */
+	char op[SERVER_OP_LEN]; /* of NFS; in user space of 9p and SMB, too; its longest name,
+				 * BIND_CONN_TO_SESSION, has 20 */
 	unsigned int dev;       /* FUSE: kernel dev_t of the file system; else 0 */
 	unsigned int pid;       /* of the daemon; 0: none */
-	unsigned short opcode;  /* FUSE; else 0 */
+	unsigned short opcode;  /* of FUSE; in programs of 9p and SMB, too */
 	unsigned short bucket;  /* as in op_key, of server_ns */
-	unsigned int pad;
+	unsigned int protocol;  /* enum server_protocol */
 };
 
 struct server_sums {

@@ -127,6 +127,15 @@ bool mounts_may_be_on(const struct mounts *m, const char *type, const unsigned i
 	return may;
 }
 
+const struct mount *mounts_of_9p(const struct mounts *m, const char *source)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (!strcmp(m->list[i].type, "9p") && !strcmp(m->list[i].source, source) &&
+		    !strcmp(m->list[i].root, "/"))
+			return &m->list[i];
+	return NULL;
+}
+
 const struct mount *mounts_by_dev(const struct mounts *m, unsigned int dev)
 {
 	const struct mount *any = NULL;

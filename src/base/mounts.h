@@ -40,6 +40,9 @@ bool mounts_fs_is_pseudo(const char *type, size_t cap);
 bool mounts_may_be_on(const struct mounts *m, const char *type, const unsigned int *devs,
 		      unsigned int n_devs);
 
+/* The first mount of the root of a 9p file system from @source; NULL if none. */
+const struct mount *mounts_of_9p(const struct mounts *m, const char *source);
+
 /* A mount of file system @dev, preferably of its root; NULL if none. */
 const struct mount *mounts_by_dev(const struct mounts *m, unsigned int dev);
 

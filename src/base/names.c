@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "cell.h"
+
 struct request {
 	unsigned char opcode; /* of linux/io_uring.h or linux/aio_abi.h; never renumbered */
 	unsigned char kind;   /* of a call that does the same */
@@ -241,6 +243,58 @@ const char *fuse_op_name(unsigned int opcode)
 	};
 
 	return opcode < sizeof(names) / sizeof(*names) ? names[opcode] : NULL;
+}
+
+const char *protocol_name(unsigned int protocol)
+{
+	static const char *const names[SERVER_PROTOCOLS] = { "nfs", "fuse", "9p", "smb" };
+
+	return NAME_OF(names, protocol);
+}
+
+bool protocol_has_waits(unsigned int protocol)
+{
+	return protocol == SERVER_NFS;
+}
+
+bool protocol_has_bytes(unsigned int protocol)
+{
+	return protocol == SERVER_NFS || protocol == SERVER_FUSE;
+}
+
+/* Of include/net/9p/9p.h; never renumbered. */
+static const char *p9_message_name(unsigned int type)
+{
+	static const char *const names[] = {
+		[8] = "Tstatfs",   [12] = "Tlopen",     [14] = "Tlcreate",     [16] = "Tsymlink",
+		[18] = "Tmknod",   [20] = "Trename",    [22] = "Treadlink",    [24] = "Tgetattr",
+		[26] = "Tsetattr", [30] = "Txattrwalk", [32] = "Txattrcreate", [40] = "Treaddir",
+		[50] = "Tfsync",   [52] = "Tlock",      [54] = "Tgetlock",     [70] = "Tlink",
+		[72] = "Tmkdir",   [74] = "Trenameat",  [76] = "Tunlinkat",    [100] = "Tversion",
+		[102] = "Tauth",   [104] = "Tattach",   [108] = "Tflush",      [110] = "Twalk",
+		[112] = "Topen",   [114] = "Tcreate",   [116] = "Tread",       [118] = "Twrite",
+		[120] = "Tclunk",  [122] = "Tremove",   [124] = "Tstat",       [126] = "Twstat",
+	};
+
+	return type < sizeof(names) / sizeof(*names) ? names[type] : NULL;
+}
+
+/* Of the protocol's specification, [MS-SMB2] 2.2.1. */
+static const char *smb_command_name(unsigned int command)
+{
+	static const char *const names[] = {
+		"NEGOTIATE",     "SESSION_SETUP", "LOGOFF",   "TREE_CONNECT", "TREE_DISCONNECT",
+		"CREATE",        "CLOSE",         "FLUSH",    "READ",         "WRITE",
+		"LOCK",          "IOCTL",         "CANCEL",   "ECHO",         "QUERY_DIRECTORY",
+		"CHANGE_NOTIFY", "QUERY_INFO",    "SET_INFO", "OPLOCK_BREAK",
+	};
+
+	return command < sizeof(names) / sizeof(*names) ? names[command] : NULL;
+}
+
+const char *protocol_op_name(unsigned int protocol, unsigned int opcode)
+{
+	return protocol == SERVER_9P ? p9_message_name(opcode) : smb_command_name(opcode);
 }
 
 const char *rq_op_name(unsigned int op)

@@ -23,10 +23,19 @@ const char *cache_known(unsigned int cache);   /* as in JSON; NULL: none, or not
 const char *rq_op_name(unsigned int op);       /* read write flush ... */
 const char *rq_op_code(unsigned int op);       /* as blkparse: R W F D DE WZ Z N */
 const char *fuse_op_name(unsigned int opcode); /* LOOKUP READ ...; NULL: not known */
-const char *by_name(unsigned int by);          /* pid comm file cgroup dev cache ... */
-const char *layer_name(unsigned int layer);    /* ops syscall vfs fs blk */
-const char *behalf_name(unsigned int behalf);  /* writeback helper; NULL: of nobody else */
-const char *lost_name(unsigned int lost);      /* ring map_full unmatched_start ... */
+
+/* Protocols of servers, enum server_protocol. What is known of requests by a protocol: how long
+ * they waited before they were sent, and their bytes. */
+const char *protocol_name(unsigned int protocol); /* nfs fuse 9p smb */
+bool protocol_has_waits(unsigned int protocol);
+bool protocol_has_bytes(unsigned int protocol);
+
+/* The kind of a request of 9p (Tread) or SMB (READ), by its number; NULL: not known. */
+const char *protocol_op_name(unsigned int protocol, unsigned int opcode);
+const char *by_name(unsigned int by);         /* pid comm file cgroup dev cache ... */
+const char *layer_name(unsigned int layer);   /* ops syscall vfs fs blk */
+const char *behalf_name(unsigned int behalf); /* writeback helper; NULL: of nobody else */
+const char *lost_name(unsigned int lost);     /* ring map_full unmatched_start ... */
 
 /* Whether files of file system type @fs are on a server, or with a daemon, instead of on a block
  * device: what their reads brought from devices is not known here. @fs: up to FS_NAME_LEN bytes,

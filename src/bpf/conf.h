@@ -136,6 +136,11 @@ struct server_members {
 	 * xid */
 	unsigned short svc_program, svc_version, svc_result, svc_client, svc_xid;
 	unsigned short nfsd_file; /* of struct nfsd_file: the open file */
+	/* of struct p9_client: its transport, and what that is; the name of this; of struct
+	 * virtio_chan: the device's name */
+	unsigned short p9_trans, p9_module, p9_name, p9_tag;
+	unsigned short smb_host; /* of struct TCP_Server_Info: the server's name */
+	unsigned short smb_iov;  /* of struct smb_rqst: its parts */
 };
 
 /* A new cgroup, in the ring that also wakes user space. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * server.bpf.h - requests of file systems to a server or a daemon: NFS by the events of SunRPC,
- * FUSE and virtiofs by their own. An answer is announced as the completion of a block request is,
- * so wait.bpf.h cuts the sleeps which the answer ends. Nothing here runs for other file systems.
+ * FUSE, virtiofs, 9p and SMB by their own. An answer is announced as the completion of a block
+ * request is, so wait.bpf.h cuts the sleeps which the answer ends. Nothing here runs for other file
+ * systems.
  *
  * The times of such a request: Q the thread made it; G nothing holds it back any more (a slot of
  * the session or of the connection is free); D it is sent; C its answer is there. The time from D
@@ -141,7 +142,7 @@ static __always_inline void fuse_count(u64 req, u32 dev, const struct rq_times *
 {
 	u64 in = word_at(req + CONF(at.fuse_in)), out = word_at(req + CONF(at.fuse_out));
 	struct task_struct *task = (void *)current_task();
-	struct server_key key = { .dev = dev, .opcode = in >> 32 };
+	struct server_key key = { .dev = dev, .opcode = in >> 32, .protocol = SERVER_FUSE };
 	struct server_end end = { .sent_bytes = (u32)in, .received_bytes = (u32)out };
 	struct server_sums *sums;
 
@@ -182,8 +183,8 @@ static __always_inline int fuse_answered(u64 req, bool level_known)
 /*
  * 9p and SMB. A thread makes a request, and its events tell of the beginning and the end. So a
  * sleep in between is for the server, but for those whose cause is known. The answer to a request
- * which nobody waits for comes to another thread (cifsd): this is a completion. These requests have
- * no rows.
+ * which nobody waits for comes to another thread (cifsd): this is a completion. Neither slots nor
+ * the sending have events, so all the time of a request is the server's.
  */
 
 /* Current makes the request @req. */
@@ -209,21 +210,28 @@ static __always_inline void server_told(void)
 		t->op.submitted &= ~SUBMITTED_ASKED;
 }
 
-static __always_inline int server_answered(u64 req, bool level_known)
+/* The answer to the request @req, whose row has @key but for what was noted of the server. */
+static __always_inline int server_answered(u64 req, struct server_key *key, bool failed,
+					   bool level_known)
 {
 	struct server_request *r = bpf_map_lookup_elem(&server_requests, &req);
+	struct server_end end = { .failed = failed };
 	struct rq_times times = {};
 
 	if (!r)
 		return 0;
-	if (r->task == current_task()) {
+	times.q = r->q;
+	times.g = r->g;
+	times.d = r->d;
+	times.c = bpf_ktime_get_ns();
+	if (r->task == current_task())
 		server_told();
-	} else {
-		times.q = r->q;
-		times.g = r->g;
-		times.d = r->d;
-		times.c = bpf_ktime_get_ns();
+	else
 		server_announce(r, &times, level_known);
+	if (server_request_counts(r)) {
+		if (key->protocol == SERVER_SMB)
+			__builtin_memcpy(key->server, r->server, SERVER_LEN);
+		server_request_done(key, &times, &end);
 	}
 	bpf_map_delete_elem(&server_requests, &req);
 	return 0;
@@ -235,10 +243,59 @@ static __always_inline u64 p9_number(u64 client, u64 tag)
 	return client ^ (tag & 0xffff) << 48;
 }
 
+/* The name of the virtio device of @client, which is the source of its mount. Other transports note
+ * no name. */
+static __always_inline void p9_server(char ret[SERVER_LEN], u64 client)
+{
+	u64 module = word_at(client + CONF(at.p9_module));
+	u64 name = word_at(word_at(module + CONF(at.p9_name)));
+	u64 device = word_at(client + CONF(at.p9_trans));
+
+	/* seven bytes: "virtio", and its end */
+	if ((name & 0xffffffffffffff) == 0x6f6974726976 && CONF(at.p9_tag))
+		bpf_probe_read_kernel_str(ret, SERVER_LEN,
+					  (void *)word_at(device + CONF(at.p9_tag)));
+}
+
+/* @client has the answer to its message of @type. */
+static __always_inline int p9_answered(u64 client, u64 type, u64 tag, s64 err, bool level_known)
+{
+	struct server_key key = { .protocol = SERVER_9P, .opcode = (u8)type };
+
+	if (CONF(servers))
+		p9_server(key.server, client);
+	return server_answered(p9_number(client, tag), &key, err < 0, level_known);
+}
+
 /* The number of an SMB request: the answer has the session's id and the request's, too. */
 static __always_inline u64 smb_number(u64 session, u64 mid)
 {
 	return session ^ mid * HASH_FACTOR;
+}
+
+/* @rqst is ready to be sent to @server, whose name is noted. Its parts begin with the header. */
+static __always_inline int smb_setup(u64 server, u64 rqst)
+{
+	enum { MESSAGE_ID = 24, SESSION_ID = 40 }; /* of a header of SMB2 */
+	u64 header = word_at(word_at(rqst + CONF(at.smb_iov)));
+	u64 req = smb_number(word_at(header + SESSION_ID), word_at(header + MESSAGE_ID));
+	struct server_request *r = bpf_map_lookup_elem(&server_requests, &req);
+
+	if (r)
+		bpf_probe_read_kernel_str(r->server, SERVER_LEN,
+					  (void *)word_at(server + CONF(at.smb_host)));
+	return 0;
+}
+
+/* The answer to @command, with @status. */
+static __always_inline int smb_answered(const u64 *ctx, u32 status, bool level_known)
+{
+	enum { FAILED = 3, END_OF_FILE = 0xc0000011, MORE_PROCESSING_REQUIRED = 0xc0000016 };
+	struct server_key key = { .protocol = SERVER_SMB, .opcode = (u16)ctx[2] };
+	bool failed = status >> 30 == FAILED && status != END_OF_FILE &&
+		      status != MORE_PROCESSING_REQUIRED;
+
+	return server_answered(smb_number(ctx[1], ctx[3]), &key, failed, level_known);
 }
 
 /*

@@ -416,7 +416,7 @@ int on_9p_ask(u64 *ctx)
 /* 9p_client_res(client, type, tag, error) */
 static __always_inline int p9_answer(u64 *ctx, bool level_known)
 {
-	return server_answered(p9_number(number(ctx[0]), ctx[2]), level_known);
+	return p9_answered(number(ctx[0]), ctx[1], ctx[2], (int)ctx[3], level_known);
 }
 
 LEVEL_PROGRAMS(on_9p_answer, "tp_btf/9p_client_res", p9_answer)
@@ -430,14 +430,34 @@ int on_smb_ask(u64 *ctx)
 	return server_asked(smb_number(ctx[1], ctx[3]), (u16)ctx[2] == SMB2_READ);
 }
 
-/* smb3_cmd_done(tree, session, command, mid), and smb3_cmd_err() with more arguments. */
-static __always_inline int smb_answer(u64 *ctx, bool level_known)
+/* smb2_setup_request(session, server, rqst) returns: after smb3_cmd_enter, before it is sent. */
+SEC("?fexit/smb2_setup_request")
+int on_smb_setup(u64 *ctx)
 {
-	return server_answered(smb_number(ctx[1], ctx[3]), level_known);
+	return smb_setup(number(ctx[1]), number(ctx[2]));
 }
 
-LEVEL_PROGRAMS(on_smb_done, "tp_btf/smb3_cmd_done", smb_answer)
-LEVEL_PROGRAMS(on_smb_err, "tp_btf/smb3_cmd_err", smb_answer)
+/* The same for requests which no thread waits for: smb2_setup_async_request(server, rqst). */
+SEC("?fexit/smb2_setup_async_request")
+int on_smb_setup_async(u64 *ctx)
+{
+	return smb_setup(number(ctx[0]), number(ctx[1]));
+}
+
+/* smb3_cmd_done(tree, session, command, mid) */
+static __always_inline int smb_done(u64 *ctx, bool level_known)
+{
+	return smb_answered(ctx, 0, level_known);
+}
+
+/* smb3_cmd_err(tree, session, command, mid, status, error) */
+static __always_inline int smb_err(u64 *ctx, bool level_known)
+{
+	return smb_answered(ctx, ctx[4], level_known);
+}
+
+LEVEL_PROGRAMS(on_smb_done, "tp_btf/smb3_cmd_done", smb_done)
+LEVEL_PROGRAMS(on_smb_err, "tp_btf/smb3_cmd_err", smb_err)
 
 /* rpc_task_begin(task, action) */
 SEC("?tp_btf/rpc_task_begin")

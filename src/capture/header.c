@@ -473,12 +473,21 @@ static void put_daemon(struct json *j, const struct server_sums *s)
 	json_put_end(j, ']');
 }
 
+static void put_bytes(struct json *j, const char *name, const struct server_row *r, uint64_t bytes)
+{
+	if (protocol_has_bytes(r->key.protocol))
+		json_put_uint(j, name, bytes);
+	else
+		json_put_null(j, name);
+}
+
 static void put_server(struct json *j, const struct server_row *r)
 {
 	const struct server_sums *s = &r->sums;
 
 	json_put_begin(j, NULL, '{');
 	json_put_text(j, "server", r->key.server, sizeof(r->key.server));
+	json_put_string(j, "protocol", protocol_name(r->key.protocol));
 	json_put_string(j, "mount", r->mount);
 	json_put_uint(j, "pid", r->key.pid);
 	json_put_text(j, "op", r->key.op, sizeof(r->key.op));
@@ -486,8 +495,8 @@ static void put_server(struct json *j, const struct server_row *r)
 	json_put_uint(j, "count", s->count);
 	json_put_uint(j, "errors", s->errors);
 	json_put_uint(j, "resent", s->resent);
-	json_put_uint(j, "sent_bytes", s->sent_bytes);
-	json_put_uint(j, "received_bytes", s->received_bytes);
+	put_bytes(j, "sent_bytes", r, s->sent_bytes);
+	put_bytes(j, "received_bytes", r, s->received_bytes);
 	json_put_uint(j, "tag_ns", s->tag_ns);
 	json_put_uint(j, "queue_ns", s->queue_ns);
 	json_put_uint(j, "server_ns", s->server_ns);
@@ -580,6 +589,20 @@ static void daemon_parse(struct server_sums *s, const json_t *j)
 		s->daemon_ns[st] = json_integer_value(json_array_get(ns, st));
 }
 
+/* Older recordings have NFS and FUSE, without their names. 0 or -EBADMSG. */
+static int protocol_parse(struct server_key *key, const json_t *name)
+{
+	const char *text = json_string_value(name);
+
+	key->protocol = key->opcode ? SERVER_FUSE : SERVER_NFS;
+	if (!text)
+		return 0;
+	for (key->protocol = 0; key->protocol < SERVER_PROTOCOLS; key->protocol++)
+		if (!strcmp(text, protocol_name(key->protocol)))
+			return 0;
+	return -EBADMSG;
+}
+
 static int server_parse(struct server_row *r, const json_t *j)
 {
 	struct server_sums *s = &r->sums;
@@ -599,7 +622,8 @@ static int server_parse(struct server_row *r, const json_t *j)
 	s->server_ns = member_number(j, "server_ns");
 	s->max_ns = member_number(j, "max_ns");
 	daemon_parse(s, j);
-	if (!s->count || s->split > s->count)
+	if (!s->count || s->split > s->count ||
+	    protocol_parse(&r->key, json_object_get(j, "protocol")))
 		return -EBADMSG;
 	err = member_text(j, "mount", &r->mount);
 	return err ? err : server_hist_parse(&r->hist, json_object_get(j, "hist"));

@@ -242,7 +242,7 @@ static void put_rqs(struct writer *w)
 static void put_server_parts(struct writer *w, const struct total *t)
 {
 	labels_of_server(w, t);
-	if (t->served.has_tags) {
+	if (t->served.has_waits) {
 		put_seconds(w, "_total", ",part=\"tag\"", t->served.tag_ns);
 		put_seconds(w, "_total", ",part=\"queue\"", t->served.queue_ns);
 	}
@@ -270,6 +270,8 @@ static void put_servers(struct writer *w)
 	put_family(w, "iostrata_server_request_bytes", "counter",
 		   "Bytes sent to servers and received from them, headers included.");
 	for (t = list; t; t = t->hh.next) {
+		if (!t->served.has_bytes)
+			continue;
 		labels_of_server(w, t);
 		put_count(w, "_total", ",direction=\"sent\"", t->bytes);
 		put_count(w, "_total", ",direction=\"received\"", t->served.received_bytes);

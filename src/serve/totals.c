@@ -9,6 +9,7 @@
 #include "base/container.h"
 #include "base/devices.h"
 #include "base/hist.h"
+#include "base/names.h"
 #include "base/text.h"
 
 enum {
@@ -522,7 +523,7 @@ static int unfinished_add(struct totals *s, const struct unfinished *u, const st
 	return 0;
 }
 
-/* Names the kind of a request as NFS or FUSE does. */
+/* Names the kind of a request as the protocol does. */
 static struct total_key server_key(const struct server_key *of, const struct key *owner)
 {
 	struct total_key key = { .id = owner ? owner->id : KEY_OTHER };
@@ -552,7 +553,8 @@ static int server_add(struct totals *s, const struct server_row *row)
 	t->served.tag_ns += row->sums.tag_ns;
 	t->served.queue_ns += row->sums.queue_ns;
 	t->served.server_ns += row->sums.server_ns;
-	t->served.has_tags |= !row->key.opcode;
+	t->served.has_waits |= protocol_has_waits(row->key.protocol);
+	t->served.has_bytes |= protocol_has_bytes(row->key.protocol);
 	hist_sum(&s->bounds, &row->hist, t->buckets);
 	return 0;
 }

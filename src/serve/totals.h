@@ -92,8 +92,8 @@ struct total {
 		struct {
 			uint64_t received_bytes, resent; /* .bytes: sent */
 			uint64_t tag_ns, queue_ns, server_ns;
-			bool has_tags; /* requests of NFS count here: FUSE's have no .tag_ns and
-					* .queue_ns */
+			/* requests with .tag_ns and .queue_ns count here; with bytes */
+			bool has_waits, has_bytes;
 		} served;
 	};
 };

@@ -1018,19 +1018,39 @@ static void server_op(struct value *ret, const void *row, const void *ctx)
 		snprintf(ret->buf, sizeof(ret->buf), "opcode %u", k->opcode);
 }
 
-/* Only the whole time of FUSE is known. */
+static void server_protocol(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = protocol_name(SERVER(row)->key.protocol);
+}
+
+static void server_sent(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = SERVER(row)->sums.sent_bytes;
+	ret->unknown = !protocol_has_bytes(SERVER(row)->key.protocol);
+}
+
+static void server_received(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = SERVER(row)->sums.received_bytes;
+	ret->unknown = !protocol_has_bytes(SERVER(row)->key.protocol);
+}
+
+/* Only the whole time is known, but for NFS. */
 static void server_tag(struct value *ret, const void *row, const void *ctx)
 {
 	(void)ctx;
 	ret->n = SERVER(row)->sums.tag_ns;
-	ret->unknown = SERVER(row)->key.opcode;
+	ret->unknown = !protocol_has_waits(SERVER(row)->key.protocol);
 }
 
 static void server_queue(struct value *ret, const void *row, const void *ctx)
 {
 	(void)ctx;
 	ret->n = SERVER(row)->sums.queue_ns;
-	ret->unknown = SERVER(row)->key.opcode;
+	ret->unknown = !protocol_has_waits(SERVER(row)->key.protocol);
 }
 
 static void server_tag_mean(struct value *ret, const void *row, const void *ctx)
@@ -1061,36 +1081,42 @@ static void server_p99(struct value *ret, const void *row, const void *ctx)
 
 const struct column server_columns[] = {
 	{ "server", "server", VALUE_TEXT, .get = server_name, .cut = TEXT_CUT_TAIL,
-	  .help = "address of the NFS server; name of the FUSE daemon; virtiofs" },
+	  .help = "address of the NFS server; name of the SMB server or the FUSE daemon; virtiofs; "
+		  "name of the 9p device; null: not known" },
+	{ "protocol", NULL, VALUE_TEXT, .get = server_protocol, .help = "nfs, fuse, 9p or smb" },
 	{ "pid", "pid", VALUE_ID, .get = server_pid, .rank = 6, .optional = true,
 	  .help = "process of the daemon; null: on another machine" },
 	{ "mount", "mount", VALUE_TEXT, .get = server_mount, .cut = TEXT_CUT_MIDDLE, .rank = 7,
 	  .optional = true,
-	  .help = "where the FUSE file system is mounted; null: of NFS, or not known" },
+	  .help = "where the file system of FUSE or 9p is mounted; null: of NFS or SMB, or not "
+		  "known" },
 	{ "op", "request", VALUE_TEXT, .get = server_op, .max = 20,
-	  .help = "kind of the request, as NFS or FUSE call it" },
+	  .help = "kind of the request, as the protocol calls it" },
 	{ "count", "count", SERVER_SUM(count, VALUE_COUNT), .max = 7,
 	  .help = "number of finished requests" },
 	{ "errors", "failed", SERVER_SUM(errors, VALUE_COUNT), .max = 6, .rank = 8,
 	  .optional = true, .help = "number of failed requests" },
 	{ "resent", "resent", SERVER_SUM(resent, VALUE_COUNT), .max = 6, .rank = 9,
 	  .optional = true, .help = "how often requests were sent again" },
-	{ "sent_bytes", "sent", SERVER_SUM(sent_bytes, VALUE_BYTES), .max = 8, .rank = 4,
-	  .help = "bytes of the requests, headers included" },
-	{ "received_bytes", "received", SERVER_SUM(received_bytes, VALUE_BYTES), .max = 8,
-	  .rank = 5, .help = "bytes of the answers, headers included" },
+	{ "sent_bytes", "sent", VALUE_BYTES, .get = server_sent, .max = 8, .rank = 4,
+	  .optional = true,
+	  .help = "bytes of the requests, headers included; null: not known for 9p and SMB" },
+	{ "received_bytes", "received", VALUE_BYTES, .get = server_received, .max = 8, .rank = 5,
+	  .optional = true,
+	  .help = "bytes of the answers, headers included; null: not known for 9p and SMB" },
 	{ "tag_ns", NULL, VALUE_TIME, .get = server_tag,
-	  .help = "time that requests waited for a slot; null: not known for FUSE" },
+	  .help = "time that requests waited for a slot; null: not known but for NFS" },
 	{ "queue_ns", NULL, VALUE_TIME, .get = server_queue,
-	  .help = "time from the slot until the requests were sent; null: in server for FUSE" },
+	  .help = "time from the slot until the requests were sent; null: in server but for NFS" },
 	{ "server_ns", NULL, SERVER_SUM(server_ns, VALUE_TIME),
 	  .help = "time from the sending to the answer" },
 	{ "tag_mean_ns", "tag", VALUE_TIME, .get = server_tag_mean, .max = 7, .rank = 3,
 	  .optional = true,
-	  .help = "mean time that a request waited for a slot; null: not known for FUSE" },
+	  .help = "mean time that a request waited for a slot; null: not known but for NFS" },
 	{ "queue_mean_ns", "queue", VALUE_TIME, .get = server_queue_mean, .max = 7, .rank = 2,
 	  .optional = true,
-	  .help = "mean time from the slot until the request was sent; null: in server for FUSE" },
+	  .help = "mean time from the slot until the request was sent; null: in server but for "
+		  "NFS" },
 	{ "server_mean_ns", "mean", VALUE_TIME, .get = server_mean, .max = 7,
 	  .help = "mean time from the sending to the answer" },
 	{ "p99_ns", "p99", VALUE_TIME, .get = server_p99, .max = 7, .rank = 1,

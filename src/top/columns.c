@@ -307,12 +307,16 @@ static void get_rqs(struct value *v, const void *row, const void *ctx)
 
 static void get_rqs_bytes(struct value *v, const void *row, const void *ctx)
 {
-	v->n = per_second(ctx, ((const struct top_row *)row)->rqs.bytes);
+	const struct top_row *r = row;
+
+	v->n = per_second(ctx, r->rqs.bytes);
+	v->unknown = r->server && !protocol_has_bytes(r->server->key.protocol);
 }
 
 static void get_kbytes(struct value *v, const void *row, const void *ctx)
 {
-	v->n = (per_second(ctx, ((const struct top_row *)row)->rqs.bytes) + 512) / 1024;
+	get_rqs_bytes(v, row, ctx);
+	v->n = (v->n + 512) / 1024;
 }
 
 static void get_rqs_mean(struct value *v, const void *row, const void *ctx)
@@ -337,7 +341,8 @@ static void get_queue(struct value *v, const void *row, const void *ctx)
 
 	(void)ctx;
 	get_mean(v, &r->rqs, r->tag_ns + r->queue_ns);
-	v->unknown |= r->server && r->server->key.opcode; /* in the daemon's time */
+	/* in the server's time */
+	v->unknown |= r->server && !protocol_has_waits(r->server->key.protocol);
 }
 
 static void get_behalf_bytes(struct value *v, const void *row, const void *ctx)

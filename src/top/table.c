@@ -329,7 +329,8 @@ static void server_add(struct top_table *t, size_t i)
 				       .total_ns = s->sums.server_ns,
 				       .max_ns = s->sums.max_ns };
 	struct top_key key = { .who = { mount_server_number(s->key.server),
-					(uint64_t)s->key.pid << 32 | s->key.dev } };
+					(uint64_t)s->key.protocol << 60 |
+						(uint64_t)s->key.pid << 32 | s->key.dev } };
 	struct top_row *r;
 
 	if (t->split == TOP_REQUESTS)

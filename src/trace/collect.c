@@ -14,6 +14,7 @@
 
 #include "base/lookup.h"
 #include "base/mounts.h"
+#include "base/names.h"
 #include "bpf/conf.h"
 #include "cell.h"
 #include "trace/maps.h"
@@ -192,29 +193,47 @@ static int site_entry_add(struct collecting *c, const void *key, const void *sum
 	return 0;
 }
 
-/* Names the mount of a FUSE daemon. If memory runs out, it has no name. */
+/* Names the mount of a FUSE daemon, or of 9p. If memory runs out, it has no name. */
 static void mount_name(struct collecting *c, struct server_row *row)
 {
-	const struct mount *m;
+	const struct mount *m = NULL;
 
 	if (!c->mounts.n)
 		mounts_read(&c->mounts);
-	m = row->key.dev ? mounts_by_dev(&c->mounts, row->key.dev) : NULL;
+	if (row->key.protocol == SERVER_9P)
+		m = mounts_of_9p(&c->mounts, row->key.server);
+	else if (row->key.dev)
+		m = mounts_by_dev(&c->mounts, row->key.dev);
 	row->mount = m ? strdup(m->point) : NULL;
+}
+
+/* Names the kind of a request of 9p or SMB, of which programs know the number. */
+static void server_op_name(struct server_key *key)
+{
+	const char *name = protocol_op_name(key->protocol, key->opcode);
+
+	if (name)
+		snprintf(key->op, sizeof(key->op), "%s", name);
+	else
+		snprintf(key->op, sizeof(key->op), "opcode %u", key->opcode);
+	key->opcode = 0;
 }
 
 static int server_entry_add(struct collecting *c, const void *key, const void *sums)
 {
-	const struct server_key *k = key;
 	const struct server_sums *s = sums;
-	struct server_row *row = rows_server(&c->to->rows, k);
+	struct server_key k = *(const struct server_key *)key;
+	struct server_row *row;
 
+	if (!protocol_has_bytes(k.protocol))
+		server_op_name(&k);
+	row = rows_server(&c->to->rows, &k);
 	if (!row)
 		return -ENOMEM;
 	if (!row->sums.count)
 		mount_name(c, row);
 	server_row_add(row, s);
-	return hist_add(&row->hist, k->bucket, s->count);
+	return hist_add(&row->hist, k.bucket, s->count);
 }
 
 static int name_entry_add(struct collecting *c, const void *key, const void *name)

@@ -172,6 +172,12 @@ static void conf_set_servers(struct server_members *at, struct feature *f)
 		{ "sunrpc", "svc_rqst", "rq_addr", &at->svc_client },
 		{ "sunrpc", "svc_rqst", "rq_xid", &at->svc_xid },
 		{ "nfsd", "nfsd_file", "nf_file", &at->nfsd_file },
+		{ "9pnet", "p9_client", "trans", &at->p9_trans },
+		{ "9pnet", "p9_client", "trans_mod", &at->p9_module },
+		{ "9pnet", "p9_trans_module", "name", &at->p9_name },
+		{ "9pnet_virtio", "virtio_chan", "tag", &at->p9_tag },
+		{ "cifs", "TCP_Server_Info", "hostname", &at->smb_host },
+		{ "cifs", "smb_rqst", "rq_iov", &at->smb_iov },
 	};
 	int member;
 
@@ -317,7 +323,8 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	if (plan_asked(sc) & ASK_SERVERS)
 		conf_set_servers(&c->at, f);
 	/* programs for a module that is not loaded now are not loaded either */
-	c->servers = c->waits && !c->n_devs && (c->at.fuse_in || c->at.rpc_msg);
+	c->servers = c->waits && !c->n_devs &&
+		     (c->at.fuse_in || c->at.rpc_msg || c->at.p9_trans || c->at.smb_host);
 	c->daemons = c->servers && c->at.fuse_copy_req;
 	c->served = plan_asked(sc) & ASK_SERVED && feature_nfsd(f);
 	if (c->behalf && !f->interrupt_level)

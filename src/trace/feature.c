@@ -379,6 +379,11 @@ static const char *const looked_for[] = {
 	"struct rpc_procinfo",
 	"struct rpc_xprt",
 	"struct rpc_rqst",
+	"struct p9_client",
+	"struct p9_trans_module",
+	"struct virtio_chan",
+	"struct TCP_Server_Info",
+	"struct smb_rqst",
 };
 
 /* Only developers of the BPF programs need these messages. */

@@ -259,23 +259,15 @@ static void accesses_resize(const struct bpf_conf *c, struct bpf_object *obj)
 }
 
 /* Whether a file system with a server is there, so that programs on its events are loaded. */
-static bool have_servers(const struct bpf_conf *c, struct feature *f)
+static bool have_servers(const struct bpf_conf *c)
 {
-	static const char *const hooks[][2] = { { "btf_trace_9p_client_req", "9pnet" },
-						{ "btf_trace_smb3_cmd_enter", "cifs" } };
-	bool have = c->at.fuse_in || c->at.rpc_msg;
-	unsigned int id;
-	int fd;
-
-	for (size_t i = 0; i < sizeof(hooks) / sizeof(*hooks) && !have; i++)
-		have = !feature_hook(f, hooks[i][0], hooks[i][1], &id, &fd);
-	return have;
+	return c->at.fuse_in || c->at.rpc_msg || c->at.p9_trans || c->at.smb_host;
 }
 
 /* Sizes maps by the number of CPUs, as the I/O in flight grows with it. The kernel allocates these
  * maps at once. */
 static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
-			struct bpf_object *obj, struct feature *f)
+			struct bpf_object *obj)
 {
 	bool waits = sc->layer == LAYER_OPS, behalf = sc->by == BY_THREAD || sc->helpers;
 	unsigned int async = c->async ? c->async_slots + 1 + c->reap_rings * REAP_PLACES : 1;
@@ -293,7 +285,7 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 	resize(obj, "helpers", waits ? helpers_max(cpus) : 1);
 	resize(obj, "server_rows_even", SERVER_ROWS);
 	resize(obj, "server_rows_odd", SERVER_ROWS);
-	resize(obj, "server_requests", have_servers(c, f) ? SERVER_REQUESTS : 1);
+	resize(obj, "server_requests", have_servers(c) ? SERVER_REQUESTS : 1);
 	resize(obj, "clients", behalf ? helpers_max(cpus) : 1);
 	if (c->daemons)
 		resize(obj, "turns", DAEMON_THREADS);
@@ -394,7 +386,7 @@ void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const
 
 	bpf_object__for_each_map (map, obj)
 		bpf_map__set_autocreate(map, map_wanted(sc, c, bpf_map__name(map)));
-	maps_resize(sc, c, obj, f);
+	maps_resize(sc, c, obj);
 	maps_rows_size(sc, f, c->cpus, &rows);
 	rowmaps_resize(&rows, obj);
 	if (f->map_alloc)

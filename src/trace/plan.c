@@ -188,6 +188,13 @@ static const char no_aborts[] =
 #define SMB(prog, name, need)                                                                      \
 	TRACEPOINT(prog, name, .module = "cifs", .asks = ASK_SERVERS, .needs = need)
 
+/* The name of the server of a request. */
+#define SMB_SETUP(prog, func)                                                                      \
+	{                                                                                          \
+		.at = PROG(prog), .hook = HOOK_FEXIT, .target = func, .module = "cifs",            \
+		.asks = ASK_SERVERS, .alone = true                                                 \
+	}
+
 /* Requests to nfsd, which begin and end in SunRPC. */
 #define SERVED(prog, kind, name, in)                                                               \
 	{                                                                                          \
@@ -298,6 +305,8 @@ const struct program programs[] = {
 	P9(on_9p_ask, "9p_client_req", 0),
 	P9(on_9p_answer, "9p_client_res", NEED_LEVEL),
 	P9(on_9p_answer_no_level, "9p_client_res", NEED_NO_LEVEL),
+	SMB_SETUP(on_smb_setup, "smb2_setup_request"),
+	SMB_SETUP(on_smb_setup_async, "smb2_setup_async_request"),
 	SMB(on_smb_ask, "smb3_cmd_enter", 0),
 	SMB(on_smb_done, "smb3_cmd_done", NEED_LEVEL),
 	SMB(on_smb_done_no_level, "smb3_cmd_done", NEED_NO_LEVEL),

@@ -354,7 +354,7 @@ def read_at_once(file: str) -> None:
 
 def compare_slots(gate: Gate, name: str, file: str, fs: str) -> None:
     """The wait for a slot is tag, in operations and in the table of servers."""
-    slow_network()
+    slow_network(NFS_DELAY_MS)
     with Trace("--fs", fs, "--op", "read") as trace:
         read_at_once(file)
     strata = trace.strata(op="read", fs=fs)

@@ -1571,7 +1571,11 @@ static void servers_have_rows(void **state)
 	print(&f, breakdown_json, &v, 0);
 	assert_has_not(f.text, "\"servers\"");
 	rows[0] = (struct server_row){
-		.key = { .server = "sshfs", .pid = 77, .dev = 3, .opcode = 15 },
+		.key = { .server = "sshfs",
+			 .pid = 77,
+			 .dev = 3,
+			 .opcode = 15,
+			 .protocol = SERVER_FUSE },
 		.mount = strdup("/mnt/a"),
 		.sums = { .count = 2, .sent_bytes = 160, .server_ns = 3000, .max_ns = 2000 },
 	};
@@ -1707,6 +1711,41 @@ static void daemons_have_parts(void **state)
 	f.sn.servers[0].key.pid = 0;
 	print(&f, breakdown_json, &v, 0);
 	assert_has(f.text, "\"daemon_missing\":\"the daemon is no process of this machine\"");
+	fixture_done(&f);
+}
+
+/* Of SMB and 9p, neither bytes nor waits are known. */
+static void servers_without_bytes_have_rows(void **state)
+{
+	static const char *const unknown[] = { "pid",        "mount",
+					       "sent_bytes", "received_bytes",
+					       "tag_ns",     "tag_mean_ns",
+					       "queue_ns",   "queue_mean_ns" };
+	struct breakdown_view v = plain;
+	struct fixture f;
+	json_t *j, *row;
+
+	(void)state;
+	fixture_usual(&f);
+	f.sn.servers = calloc(1, sizeof(*f.sn.servers));
+	assert_non_null(f.sn.servers);
+	f.sn.n_servers = 1;
+	f.sn.servers[0] = (struct server_row){
+		.key = { .server = "nas", .op = "CREATE", .protocol = SERVER_SMB },
+		.sums = { .count = 2, .errors = 1, .server_ns = 3000, .max_ns = 2000 },
+	};
+	assert_int_equal(hist_add(&f.sn.servers[0].hist, hist_bucket(2000), 2), 0);
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nserver  request  count  failed     mean      p99      max"
+			   "\nnas     CREATE       2       1  1.50 us  2.00 us  2.00 us");
+	j = read_back(&f, &v, 0);
+	row = json_array_get(json_object_get(j, "servers"), 0);
+	assert_string_equal(json_string_value(json_object_get(row, "protocol")), "smb");
+	assert_string_equal(json_string_value(json_object_get(row, "op")), "CREATE");
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
+		assert_true(json_is_null(json_object_get(row, unknown[i])));
+	assert_int_equal(json_integer_value(json_object_get(row, "server_ns")), 3000);
+	json_decref(j);
 	fixture_done(&f);
 }
 
@@ -2378,6 +2417,7 @@ int main(void)
 		cmocka_unit_test(containers_have_short_names),
 		cmocka_unit_test(servers_have_rows),
 		cmocka_unit_test(daemons_have_parts),
+		cmocka_unit_test(servers_without_bytes_have_rows),
 		cmocka_unit_test(reads_are_amplified),
 		cmocka_unit_test(minor_faults_are_beside_operations),
 		cmocka_unit_test(json_has_every_member),

@@ -773,7 +773,7 @@ static void beginning_and_end_are_as_written(void **state)
 				  2 };
 	struct hist_bin bins[] = { { 7, 2 }, { 900, 3 } };
 	struct server_row server = {
-		.key = { .server = "daemon", .op = "", .pid = 23, .opcode = 15 },
+		.key = { .server = "daemon", .pid = 23, .opcode = 15, .protocol = SERVER_FUSE },
 		.mount = "/mnt",
 		.sums = { 5,
 			  1,
@@ -826,6 +826,36 @@ static void beginning_and_end_are_as_written(void **state)
 	free(text);
 }
 
+/* Older recordings do not name the protocol. What is not known is not 0. */
+static void protocols_of_servers(void **state)
+{
+	static const char old[] = "{\"servers\":[{\"server\":\"a\",\"op\":\"READ\",\"count\":1},"
+				  "{\"server\":\"b\",\"opcode\":15,\"count\":1}]}";
+	struct server_row server = { .key = { .server = "home", .op = "Tread" },
+				     .sums = { .count = 5, .server_ns = 23, .max_ns = 7 } };
+	struct ending e, end = { .servers = &server, .n_servers = 1 };
+	char *text;
+
+	(void)state;
+	assert_int_equal(ending_parse(&e, old, strlen(old)), 0);
+	assert_int_equal(e.servers[0].key.protocol, SERVER_NFS);
+	assert_int_equal(e.servers[1].key.protocol, SERVER_FUSE);
+	ending_done(&e);
+	for (server.key.protocol = 0; server.key.protocol < SERVER_PROTOCOLS;
+	     server.key.protocol++) {
+		text = ending_text(&end, "ended");
+		assert_non_null(text);
+		json_seen(text);
+		assert_int_equal(!!strstr(text, "\"sent_bytes\":null,\"received_bytes\":null"),
+				 server.key.protocol >= SERVER_9P);
+		assert_int_equal(ending_parse(&e, text, strlen(text)), 0);
+		assert_memory_equal(&e.servers->key, &server.key, sizeof(server.key));
+		assert_memory_equal(&e.servers->sums, &server.sums, sizeof(server.sums));
+		ending_done(&e);
+		free(text);
+	}
+}
+
 /* Servers which no recorder writes are refused, and nothing is leaked. */
 static void hostile_servers(void **state)
 {
@@ -835,6 +865,7 @@ static void hostile_servers(void **state)
 		"{\"servers\":[{\"count\":1},{\"count\":1,\"hist\":[[1,-1]]}]}",
 		"{\"servers\":[{\"count\":1,\"hist\":[7]},7]}",
 		"{\"servers\":[{\"count\":1,\"split\":2}]}",
+		"{\"servers\":[{\"server\":\"a\",\"protocol\":\"tftp\",\"count\":1}]}",
 	};
 	struct ending e = {};
 
@@ -1305,6 +1336,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_recording),
 		cmocka_unit_test(chunks_say_of_what_time_they_are),
 		cmocka_unit_test(beginning_and_end_are_as_written),
+		cmocka_unit_test(protocols_of_servers),
 		cmocka_unit_test(hostile_servers),
 		cmocka_unit_test(replayed),
 		cmocka_unit_test(rows_have_all_of_an_operation_or_request),

@@ -29,7 +29,7 @@ struct made_map {
 	bool read;
 };
 
-enum { OPS, RQS, HELPERS, WHYS, FILES, TASKS, SIZES, MAPS };
+enum { OPS, RQS, HELPERS, WHYS, FILES, TASKS, SIZES, SERVERS, MAPS };
 
 static struct made_map maps[MAPS];
 
@@ -126,6 +126,8 @@ static void fill_map(struct run *r, int which, const void *keys, size_t key_size
 		r->live.site_rows_made[1] = n;
 	else if (which == SIZES)
 		r->live.access_sizes_made[1] = n;
+	else if (which == SERVERS)
+		r->live.server_rows_made[1] = n;
 }
 
 static struct run *run_new(enum by_key by)
@@ -141,6 +143,7 @@ static struct run *run_new(enum by_key by)
 				      .rqs = { -1, RQS },
 				      .helpers = { -1, HELPERS },
 				      .sites = { -1, WHYS },
+				      .servers = { -1, SERVERS },
 				      .file_names = { -1, FILES },
 				      .thread_names = { -1, TASKS },
 				      .access_sizes = { -1, SIZES },
@@ -295,6 +298,42 @@ static void keys_become_text(void **state)
 	check_by(BY_CGROUP, pid, "cgroup 400000", "cgroup 400000");
 	check_by(BY_FILE, pid, NULL, NULL);
 	check_by(BY_DEV, none, "(no file)", NULL);
+}
+
+/* Requests of 9p and SMB are told by name, those of FUSE and NFS by what the programs have. */
+static void requests_to_servers_are_named(void **state)
+{
+	static const struct server_key keys[] = {
+		{ .server = "nas", .protocol = SERVER_SMB, .opcode = 8, .bucket = 1 },
+		{ .server = "nas", .protocol = SERVER_SMB, .opcode = 8, .bucket = 2 },
+		{ .server = "nas", .protocol = SERVER_SMB, .opcode = 0 },
+		{ .server = "nas", .protocol = SERVER_SMB, .opcode = 19 },
+		{ .server = "home", .protocol = SERVER_9P, .opcode = 116 },
+		{ .server = "home", .protocol = SERVER_9P, .opcode = 117 },
+		{ .server = "home", .protocol = SERVER_9P, .opcode = 255 },
+		{ .server = "sshfs", .protocol = SERVER_FUSE, .opcode = 15, .pid = 7 },
+		{ .server = "10.0.0.7", .op = "GETATTR" },
+	};
+	static const char *const ops[] = { "READ",       "NEGOTIATE",  "opcode 19", "Tread",
+					   "opcode 117", "opcode 255", "",          "GETATTR" };
+	struct server_sums sums[9];
+	struct run *r = run_new(BY_NONE);
+
+	(void)state;
+	for (int i = 0; i < 9; i++)
+		sums[i] = (struct server_sums){ .count = i + 1, .server_ns = 10 };
+	fill_map(r, SERVERS, keys, sizeof(*keys), sums, sizeof(*sums), 9);
+	run_collect(r);
+	assert_int_equal(r->sn.n_servers, 8);
+	for (int i = 0; i < 8; i++) {
+		assert_string_equal(r->sn.servers[i].key.op, ops[i]);
+		assert_int_equal(r->sn.servers[i].key.opcode, i == 6 ? 15 : 0);
+	}
+	assert_int_equal(r->sn.servers[0].sums.count, 1 + 2);
+	assert_int_equal(r->sn.servers[0].hist.n, 2);
+	assert_string_equal(r->sn.servers[0].key.server, "nas");
+	assert_int_equal(r->sn.servers[0].key.protocol, SERVER_SMB);
+	run_free(r);
 }
 
 static void disks_are_named_once(void **state)
@@ -683,6 +722,7 @@ int main(void)
 		cmocka_unit_test(file_systems_have_names),
 		cmocka_unit_test(a_hash_is_rows_with_histograms),
 		cmocka_unit_test(keys_become_text),
+		cmocka_unit_test(requests_to_servers_are_named),
 		cmocka_unit_test(disks_are_named_once),
 		cmocka_unit_test(helpers_have_disks_but_for_their_time),
 		cmocka_unit_test(places_have_file_systems),

@@ -100,12 +100,31 @@ static void servers_in_recordings(void **state)
 	header_done(&h);
 }
 
+/* Mounts of a device of 9p: of its root, not of a directory in it, nor of another type. */
+static void mounts_of_a_9p_device(void **state)
+{
+	struct mount list[] = {
+		{ .type = "virtiofs", .source = "home", .root = "/", .point = "/a" },
+		{ .type = "9p", .source = "home2", .root = "/", .point = "/b" },
+		{ .type = "9p", .source = "home", .root = "/ann", .point = "/c" },
+		{ .type = "9p", .source = "home", .root = "/", .point = "/d" },
+		{ .type = "9p", .source = "home", .root = "/", .point = "/e" },
+	};
+	struct mounts mounts = { .list = list, .n = 5 };
+
+	(void)state;
+	assert_string_equal(mounts_of_9p(&mounts, "home")->point, "/d");
+	assert_null(mounts_of_9p(&mounts, ""));
+	mounts.n = 3;
+	assert_null(mounts_of_9p(&mounts, "home"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(servers_of_mounts),     cmocka_unit_test(names_of_mounts),
 		cmocka_unit_test(long_sources),          cmocka_unit_test(numbers_of_servers),
-		cmocka_unit_test(servers_in_recordings),
+		cmocka_unit_test(servers_in_recordings), cmocka_unit_test(mounts_of_a_9p_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,6 +52,42 @@ struct transport {
 	u64 backlog; /* the queue for a slot */
 };
 
+struct device_9p {
+	u64 before;
+	const char *tag;
+};
+
+struct transport_9p {
+	u64 before;
+	const char *name;
+};
+
+struct client_9p {
+	u64 before;
+	const struct transport_9p *module;
+	const void *device;
+};
+
+struct smb_server {
+	u64 before;
+	const char *name;
+};
+
+struct smb_header {
+	u64 before[3];
+	u64 message, tree, session;
+};
+
+struct smb_part {
+	const struct smb_header *header;
+	u64 len;
+};
+
+struct smb_message {
+	u64 before;
+	const struct smb_part *parts;
+};
+
 struct rpc_call {
 	u64 before;
 	const struct procedure *procedure;
@@ -61,6 +97,11 @@ struct rpc_call {
 	u16 flags; /* 1: a worker goes on with the call */
 };
 
+static const struct device_9p virtio_device = { .tag = "home" };
+static const struct transport_9p virtio = { .name = "virtio\0" }, tcp = { .name = "tcp\0\0\0\0" };
+static const struct client_9p client = { .module = &virtio, .device = &virtio_device },
+			      client_of_tcp = { .module = &tcp, .device = &virtio_device };
+static const struct smb_server nas = { .name = "nas.example" };
 static struct ktask alice, bob, daemon_thread, xprtiod, rpciod;
 static struct kfile file;
 static const struct connection connection = { .dev = 23 };
@@ -103,6 +144,12 @@ static int start(void **state)
 	conf.at.rpc_rtt = offsetof(struct rpc_request, rtt);
 	conf.at.rpc_received = offsetof(struct rpc_request, received);
 	conf.at.rpc_xid = offsetof(struct rpc_request, xid);
+	conf.at.p9_module = offsetof(struct client_9p, module);
+	conf.at.p9_trans = offsetof(struct client_9p, device);
+	conf.at.p9_name = offsetof(struct transport_9p, name);
+	conf.at.p9_tag = offsetof(struct device_9p, tag);
+	conf.at.smb_host = offsetof(struct smb_server, name);
+	conf.at.smb_iov = offsetof(struct smb_message, parts);
 	file_init(&file, "fuse", 23, 29, S_IFREG);
 	task_init(&alice, 1100, 1101, "alice", 0);
 	task_init(&bob, 1200, 1201, "bob", 0);
@@ -809,8 +856,10 @@ static void test_nfs_not_sent(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
-#define ASK(client, type, tag)  RUN(on_9p_ask, ((u64[8]){ client, type, tag }))
-#define TELL(client, type, tag) RUN(on_9p_answer, ((u64[8]){ client, type, tag, 0 }))
+#define ASK(client, type, tag)  RUN(on_9p_ask, ((u64[8]){ (u64)(client), type, tag }))
+#define TELL(client, type, tag) ANSWER(client, type, tag, 0)
+#define ANSWER(client, type, tag, error)                                                           \
+	RUN(on_9p_answer, ((u64[8]){ (u64)(client), type, tag, (u64)(s64)(error) }))
 
 enum { TREAD = 116, TWRITE = 118 };
 
@@ -831,19 +880,18 @@ static void test_9p(void **state)
 {
 	(void)state;
 	reads(&alice, 0);
-	ASK(0xffff000012340000, TREAD, 3);
+	ASK(&client, TREAD, 3);
 	answered_by_interrupt(1000);
-	TELL(0xffff000012340000, TREAD, 4); /* to another thread's request */
+	TELL(&client, TREAD, 4); /* to another thread's request */
 	tick(5);
 	answered_by_interrupt(70); /* a signal woke it the first time */
-	TELL(0xffff000012340000, TREAD, 3);
+	TELL(&client, TREAD, 3);
 	answered_by_interrupt(300); /* for something else */
 	returns(&alice, 0);
 	assert_ops(OP_READ, 1, 1000 + 11 + 5 + 70 + 11 + 300 + 11,
 		   STRATA([ST_VFS] = 5, [ST_SERVER] = 1070, [ST_SLEEP] = 300, [ST_RUNQ] = 33));
 	assert_int_equal(class_of_reads(), CACHE_MISS);
 	assert_int_equal(map_count(&server_requests), 0);
-	assert_int_equal(map_count(&server_rows_even), 0);
 }
 
 /* A write asks for no data; and a lock is a lock. */
@@ -853,12 +901,12 @@ static void test_9p_write(void **state)
 
 	(void)state;
 	reads(&alice, 0);
-	ASK(0xffff000012340000, TWRITE, 3);
+	ASK(&client, TWRITE, 3);
 	answered_by_interrupt(1000);
 	on_lock_wanted(lock);
 	answered_by_interrupt(20);
 	on_lock_taken(lock);
-	TELL(0xffff000012340000, TWRITE, 3);
+	TELL(&client, TWRITE, 3);
 	returns(&alice, 0);
 	assert_ops(OP_READ, 1, 1042, STRATA([ST_SERVER] = 1000, [ST_LOCK] = 20, [ST_RUNQ] = 22));
 	assert_int_equal(class_of_reads(), CACHE_UNKNOWN);
@@ -920,6 +968,7 @@ static void test_rows_of_fuse(void **state)
 	assert_int_equal(key.pid, 1300);
 	assert_int_equal(key.dev, 23);
 	assert_int_equal(key.opcode, 16);
+	assert_int_equal(key.protocol, SERVER_FUSE);
 	assert_int_equal(key.bucket, hist_bucket(100));
 	assert_int_equal(sums.count, 2);
 	assert_int_equal(sums.errors, 2);
@@ -1008,6 +1057,124 @@ static void test_rows_of_resent(void **state)
 	assert_int_equal(sums.max_ns, 2 * 500 + 470);
 }
 
+/* The figures of 9p requests: device, kind, times. Their bytes are not known. */
+static void test_rows_of_9p(void **state)
+{
+	struct server_sums sums;
+	struct server_key key;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		ASK(&client, TREAD, 3);
+		tick(100);
+		ANSWER(&client, TREAD, 3, i == 1 ? -2 : 0);
+		ANSWER(&client, TREAD, 3, -2); /* to a request of before the tracing */
+	}
+	sums = only_row(&key);
+	assert_string_equal(key.server, "home");
+	assert_int_equal(key.protocol, SERVER_9P);
+	assert_int_equal(key.opcode, TREAD);
+	assert_int_equal(key.bucket, hist_bucket(100));
+	assert_int_equal(key.pid | key.dev, 0);
+	assert_int_equal(sums.count, 3);
+	assert_int_equal(sums.errors, 1);
+	assert_int_equal(sums.server_ns, 300);
+	assert_int_equal(sums.max_ns, 100);
+	assert_int_equal(sums.tag_ns + sums.queue_ns + sums.resent, 0);
+	assert_int_equal(sums.sent_bytes + sums.received_bytes, 0);
+}
+
+/* Other transports have no name. */
+static void test_rows_of_9p_by_tcp(void **state)
+{
+	struct server_key key;
+
+	(void)state;
+	ASK(&client_of_tcp, TWRITE, 3);
+	TELL(&client_of_tcp, TWRITE, 3);
+	only_row(&key);
+	assert_string_equal(key.server, "");
+	assert_int_equal(key.opcode, TWRITE);
+}
+
+enum { SMB_CREATE = 5, SMB_READ = 8 };
+
+/* Alice asks the server of SMB; 100 ns later the answer with @status comes to @to. */
+static void smb_asked(u64 command, u64 message, struct ktask *to, u64 status)
+{
+	const u64 session = 0x5555555555555555;
+	const struct smb_header header = { .message = message, .session = session };
+	const struct smb_part part = { .header = &header };
+	const struct smb_message request = { .parts = &part };
+
+	cpu_is(0, &alice);
+	RUN(on_smb_ask, ((u64[8]){ 1, session, command, message }));
+	if (command == SMB_READ)
+		RUN(on_smb_setup_async, ((u64[8]){ (u64)&nas, (u64)&request }));
+	else
+		RUN(on_smb_setup, ((u64[8]){ 0, (u64)&nas, (u64)&request }));
+	tick(100);
+	cpu_is(1, to);
+	if (status)
+		RUN(on_smb_err, ((u64[8]){ 1, session, command, message, status, (u64)-5 }));
+	else
+		RUN(on_smb_done, ((u64[8]){ 1, session, command, message }));
+}
+
+/* The figures of SMB requests: server, kind, times. The end of a file is no error. */
+static void test_rows_of_smb(void **state)
+{
+	static const u64 statuses[] = { 0, 0xc0000022, 0xc0000011, 0xc0000016, 0x80000006 };
+	struct server_sums sums;
+	struct server_key key;
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		smb_asked(SMB_CREATE, i, &alice, statuses[i]);
+	sums = only_row(&key);
+	assert_string_equal(key.server, "nas.example");
+	assert_int_equal(key.protocol, SERVER_SMB);
+	assert_int_equal(key.opcode, SMB_CREATE);
+	assert_int_equal(key.bucket, hist_bucket(100));
+	assert_int_equal(key.pid | key.dev, 0);
+	assert_int_equal(sums.count, 5);
+	assert_int_equal(sums.errors, 1);
+	assert_int_equal(sums.server_ns, 500);
+	assert_int_equal(sums.max_ns, 100);
+	assert_int_equal(sums.tag_ns + sums.queue_ns + sums.resent, 0);
+	assert_int_equal(map_count(&server_requests), 0);
+}
+
+/* The answer to what nobody waits for comes to another thread. */
+static void test_rows_of_smb_async(void **state)
+{
+	struct server_key key;
+
+	(void)state;
+	smb_asked(SMB_READ, 7, &daemon_thread, 0);
+	assert_int_equal(only_row(&key).server_ns, 100);
+	assert_string_equal(key.server, "nas.example");
+	assert_int_equal(key.opcode, SMB_READ);
+}
+
+/* No name is noted of a request whose beginning was not seen, or without functions. */
+static void test_rows_of_smb_without_name(void **state)
+{
+	const struct smb_header header = { .message = 23, .session = 5 };
+	const struct smb_part part = { .header = &header };
+	const struct smb_message request = { .parts = &part };
+	struct server_key key;
+
+	(void)state;
+	RUN(on_smb_setup, ((u64[8]){ 0, (u64)&nas, (u64)&request }));
+	assert_int_equal(map_count(&server_requests), 0);
+	RUN(on_smb_ask, ((u64[8]){ 1, 7, SMB_READ, 23 }));
+	RUN(on_smb_setup, ((u64[8]){ 0, (u64)&nas, (u64)&request })); /* of another session */
+	RUN(on_smb_done, ((u64[8]){ 1, 7, SMB_READ, 23 }));
+	only_row(&key);
+	assert_string_equal(key.server, "");
+}
+
 /* With a filter, requests of threads which pass it. */
 static void test_rows_of_filtered(void **state)
 {
@@ -1023,6 +1190,8 @@ static void test_rows_of_filtered(void **state)
 	EVENT(on_fuse_send, &fuse_read);
 	EVENT(on_fuse_end, &fuse_read);
 	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 37, 900, 1000 })); /* of whom, is not known */
+	ASK(&client, TREAD, 3);
+	TELL(&client, TREAD, 3);
 	assert_int_equal(map_count(&server_rows_even), 0);
 	cpu_is(0, &bob);
 	EVENT(on_fuse_send, &fuse_read);
@@ -1065,6 +1234,11 @@ int main(void)
 		TEST(test_rows_of_fuse),
 		TEST(test_rows_of_virtiofs),
 		TEST(test_rows_of_nfs),
+		TEST(test_rows_of_9p),
+		TEST(test_rows_of_9p_by_tcp),
+		TEST(test_rows_of_smb),
+		TEST(test_rows_of_smb_async),
+		TEST(test_rows_of_smb_without_name),
 		TEST(test_rows_of_filtered),
 	};
 

@@ -481,6 +481,7 @@ static void servers_sample(struct snapshot *sn, unsigned int n)
 		}
 		strcpy(r->key.server, "sshfs");
 		r->key.opcode = 15; /* READ */
+		r->key.protocol = SERVER_FUSE;
 		r->key.pid = i;
 		snprintf(mount, sizeof(mount), "/mnt/%u", i);
 		r->mount = strdup(mount);
@@ -531,6 +532,28 @@ static void test_servers(void **state)
 	assert_line(text, "iostrata_server_request_resent_total" NFS " 4");
 	assert_line(text, "iostrata_server_request_errors_total{mount=\"/?\\\"1\","
 			  "server=\"sshfs\",op=\"opcode 99\"} 3");
+	free(text);
+	snapshot_free(&sn);
+	totals_done(&t);
+}
+
+/* Of SMB, neither bytes nor the time before the sending are known: they have no series, not 0. */
+static void test_servers_without_bytes(void **state)
+{
+	struct snapshot sn = { .taken_ns = 1 };
+	struct totals t;
+	char *text;
+
+	(void)state;
+	totals_init(&t, BY_COMM, 25, 2);
+	servers_sample(&sn, 1);
+	sn.servers[0].key.protocol = SERVER_SMB;
+	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	text = text_of(&t, false);
+	assert_line(text, "iostrata_server_request_duration_seconds_count" NFS " 7");
+	assert_null(strstr(text, "iostrata_server_request_bytes_total{"));
+	assert_null(strstr(text, "part=\"tag\""));
+	assert_null(strstr(text, "part=\"queue\""));
 	free(text);
 	snapshot_free(&sn);
 	totals_done(&t);
@@ -825,14 +848,23 @@ static void test_token(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cost),         cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_text),         cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_hostile),      cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_many_keys),    cmocka_unit_test(test_in_progress),
-		cmocka_unit_test(test_feed),         cmocka_unit_test(test_hostile_feed),
-		cmocka_unit_test(test_requests),     cmocka_unit_test(test_accepts),
-		cmocka_unit_test(test_token),        cmocka_unit_test(test_crowd),
-		cmocka_unit_test(test_losses),       cmocka_unit_test(test_servers),
+		cmocka_unit_test(test_cost),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_many_keys),
+		cmocka_unit_test(test_in_progress),
+		cmocka_unit_test(test_feed),
+		cmocka_unit_test(test_hostile_feed),
+		cmocka_unit_test(test_requests),
+		cmocka_unit_test(test_accepts),
+		cmocka_unit_test(test_token),
+		cmocka_unit_test(test_crowd),
+		cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_servers),
+		cmocka_unit_test(test_servers_without_bytes),
 		cmocka_unit_test(test_many_servers),
 	};
 

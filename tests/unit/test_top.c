@@ -164,6 +164,7 @@ static void sample_servers(struct snapshot *sn)
 	fill_server(&sn->servers[2], HOSTILE, "", 15, 11, 2000000);
 	fill_server(&sn->servers[3], HOSTILE, "", 15, 13, 2000000);
 	for (int i = 2; i < SERVERS; i++) {
+		sn->servers[i].key.protocol = SERVER_FUSE;
 		sn->servers[i].key.pid = 77;
 		sn->servers[i].key.dev = 50 + i;
 		sn->servers[i].mount = strdup(i == 2 ? "/two" : "/three");
@@ -349,6 +350,14 @@ static void test_servers(void **state)
 	top_row_p99(&f.t, nfs);
 	assert_true(nfs->rqs.p99_ns > 2900000 && nfs->rqs.p99_ns <= 3000000);
 	assert_int_equal(two->rqs.count, 11);
+	check_filtered(&f, "10.0.0", 1);
+	f.sn.servers[1].key.protocol = SERVER_SMB; /* of the same server */
+	top_table_done(&f.t);
+	assert_int_equal(top_table_init(&f.t, &f.sn, TOP_SERVER, TOP_WHOLE, &f.names), 0);
+	assert_int_equal(f.t.n, 4);
+	f.sn.servers[1].key.protocol = SERVER_NFS;
+	top_table_done(&f.t);
+	assert_int_equal(top_table_init(&f.t, &f.sn, TOP_SERVER, TOP_WHOLE, &f.names), 0);
 	check_filtered(&f, "10.0.0", 1);
 	check_filtered(&f, "thr", 1);
 	check_filtered(&f, "nfs", 0);
@@ -592,6 +601,13 @@ static void test_text_servers(void **state)
 	assert_has(text, " BIND_CONN_TO_SESSION ");
 	free(text);
 	strcpy(sn.servers[1].key.op, "WRITE");
+	/* SMB of the same server: a row of its own, without bytes */
+	sn.servers[1].key.protocol = SERVER_SMB;
+	text = text_of(&v, &sn);
+	assert_has(text, "READ      23      25  1.000   0.00003\n");
+	assert_has(text, "WRITE      7       -  3.000         -\n");
+	free(text);
+	sn.servers[1].key.protocol = SERVER_NFS;
 	/* no column without a figure */
 	sn.n_servers = 2;
 	text = text_of(&v, &sn);
