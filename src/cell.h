@@ -49,6 +49,13 @@ struct op_sums {
 	OP_SUMS(unsigned long long);
 };
 
+/* A row in the hash of the programs. */
+struct op_entry {
+	struct op_sums sums;
+	unsigned long long access; /* only for the programs: 1 + the number of its access_slot; 0:
+				    * not known */
+};
+
 /* The counts of buckets wrap: they must be read at least once in 2^32 events. */
 struct op_cell {
 	struct op_sums sums;
@@ -290,13 +297,26 @@ enum { ACCESS_STREAMS = 8, ACCESS_SIZES = 8 };
 /* The last accesses, in the order in which they were done. At first all 0. */
 struct access_past {
 	unsigned long long not_ends[ACCESS_STREAMS]; /* ~end of each; 0: none yet; a ring */
+	unsigned long long not_end;                  /* that of the last access */
 	unsigned long long last;                     /* where the last access began */
-	long long stride;  /* from the one before to the last; 0 with fewer than two */
-	unsigned int next; /* place of the next access in @not_ends */
-	unsigned int pad;
+	long long stride;        /* from the one before to the last; 0 with fewer than two */
+	unsigned long long next; /* the next access has place next % ACCESS_STREAMS in @not_ends */
 };
 
 enum access_step { ACCESS_RANDOM, ACCESS_SEQUENTIAL, ACCESS_STRIDED };
+
+/* Whether an access continues one of the last ones. @not_begin: ~offset. */
+static inline __attribute__((always_inline)) int access_continues(const struct access_past *p,
+								  unsigned long long not_begin)
+{
+#ifdef __clang__
+#pragma unroll
+#endif
+	for (int i = 0; i < ACCESS_STREAMS; i++)
+		if (p->not_ends[i] == not_begin)
+			return 1;
+	return 0;
+}
 
 /*
  * Adds an access to @bytes bytes from @offset on; bytes > 0. @ret_distance: bytes from the end of
@@ -309,37 +329,31 @@ static inline __attribute__((always_inline)) enum access_step
 access_step(struct access_past *p, unsigned long long offset, unsigned long long bytes,
 	    unsigned long long *ret_distance)
 {
-	unsigned long long next = p->next, not_end, not_begin = ~offset;
-	unsigned long long stride = offset - p->last;
-	enum access_step step = ACCESS_RANDOM;
+	unsigned long long next = p->next, not_begin = ~offset, not_end = p->not_end, stride = 0;
+	enum access_step step = ACCESS_SEQUENTIAL;
+	long long last_stride = p->stride;
 
-	not_end = p->not_ends[(next + ACCESS_STREAMS - 1) % ACCESS_STREAMS];
 	*ret_distance = 0;
-	if (not_end)
-		*ret_distance = offset > ~not_end ? offset - ~not_end : ~not_end - offset;
-	else
-		stride = 0;
-#ifdef __clang__
-#pragma unroll
-#endif
-	for (int i = 0; i < ACCESS_STREAMS; i++)
-		if (p->not_ends[i] == not_begin)
-			step = ACCESS_SEQUENTIAL;
-	if (step == ACCESS_RANDOM && stride && (long long)stride == p->stride)
-		step = ACCESS_STRIDED;
-	p->stride = stride;
+	if (not_end) {
+		*ret_distance = not_end > not_begin ? not_end - not_begin : not_begin - not_end;
+		stride = offset - p->last;
+	}
+	p->stride = (long long)stride;
 	p->last = offset;
-	p->not_ends[next % ACCESS_STREAMS] = ~(offset + bytes);
-	p->next = (next + 1) % ACCESS_STREAMS;
+	p->not_end = ~(offset + bytes);
+	if (not_end != not_begin && !access_continues(p, not_begin))
+		step = stride && (long long)stride == last_stride ? ACCESS_STRIDED : ACCESS_RANDOM;
+	p->not_ends[next % ACCESS_STREAMS] = p->not_end;
+	p->next = next + 1;
 	return step;
 }
 
 /* Accesses of a row: operations with a file, or requests. The counts of one epoch. */
 struct access_sums {
-	unsigned long long count, bytes, max_bytes;
-	unsigned long long sequential, strided;
-	unsigned long long distance;              /* sum of access_step()'s */
 	unsigned long long of_size[ACCESS_SIZES]; /* accesses of each of access_slot.sizes */
+	unsigned long long others, others_bytes, others_max; /* accesses of other sizes */
+	unsigned long long sequential, strided;
+	unsigned long long distance; /* sum of access_step()'s */
 };
 
 /* The same for the whole run, with the row's key; its members are as in struct op_key and rq_key.

@@ -46,21 +46,32 @@ int access_pattern_add(struct access_pattern *p, uint64_t offset, uint64_t bytes
 	return hist_add(&p->sizes, hist_bucket(bytes), 1);
 }
 
+uint64_t access_sums_count(const struct access_sums *s)
+{
+	uint64_t n = s->others;
+
+	for (int i = 0; i < ACCESS_SIZES; i++)
+		n += s->of_size[i];
+	return n;
+}
+
 int access_pattern_add_sums(struct access_pattern *p, const struct access_sums *s,
 			    const unsigned long long sizes[ACCESS_SIZES])
 {
 	struct access *to = &p->access;
 	int err = 0;
 
-	to->count += s->count;
-	to->bytes += s->bytes;
-	to->max_bytes = s->max_bytes > to->max_bytes ? s->max_bytes : to->max_bytes;
+	to->count += access_sums_count(s);
+	to->bytes += s->others_bytes;
+	to->max_bytes = s->others_max > to->max_bytes ? s->others_max : to->max_bytes;
 	to->sequential += s->sequential;
 	to->strided += s->strided;
 	to->distance += s->distance;
 	for (int i = 0; i < ACCESS_SIZES && !err; i++) {
 		if (!s->of_size[i])
 			continue;
+		to->bytes += sizes[i] * s->of_size[i];
+		to->max_bytes = sizes[i] > to->max_bytes ? sizes[i] : to->max_bytes;
 		size_add(to, sizes[i], s->of_size[i]);
 		err = hist_add(&p->sizes, hist_bucket(sizes[i]), s->of_size[i]);
 	}

@@ -39,8 +39,12 @@ struct access_pattern {
 /* 0 or -ENOMEM. */
 int access_pattern_add(struct access_pattern *p, uint64_t offset, uint64_t bytes);
 
+/* The number of accesses in the sums of a row, as the programs have them. */
+uint64_t access_sums_count(const struct access_sums *s);
+
 /* Adds the sums of a row in one epoch, as the programs have them; @sizes: access_slot.sizes. The
- * other sizes are missing. Nothing can be added afterwards by access_pattern_add(). 0 or -ENOMEM.
+ * histogram lacks the other sizes. Nothing can be added afterwards by access_pattern_add(). 0 or
+ * -ENOMEM.
  */
 int access_pattern_add_sums(struct access_pattern *p, const struct access_sums *s,
 			    const unsigned long long sizes[ACCESS_SIZES]);

@@ -13,11 +13,6 @@
 
 #include "row.bpf.h"
 
-/* The last argument of access_note(): the row's ROW_WHAT() or REQUESTS_WHAT(), its epoch, and the
- * bytes, as one number. ACCESS_EVEN is a bit which is free in both. */
-#define ACCESS_EVEN                  0x40000000ULL
-#define ACCESS_OF(what, even, bytes) (((what) | ((even) ? ACCESS_EVEN : 0)) << 32 | (u32)(bytes))
-
 static __always_inline bool access_slot_is_of(const struct access_slot *s, u64 fs, u64 by0, u64 by1,
 					      u32 what)
 {
@@ -48,25 +43,66 @@ static __always_inline bool access_slot_take(struct access_slot *s, u32 i, u64 f
 	return true;
 }
 
-/* Counts an access to @bytes bytes in slot @i. Two CPUs which meet a new size at once may count one
- * of the two accesses with the other's size. */
-static __always_inline void access_count_size(struct access_slot *s, struct access_sums *sums,
-					      u32 i, u32 bytes, bool even)
+/* The number of the slot for a row with this key, + 1; 0: none is free. */
+GLOBAL u32 access_slot_find(u64 fs, u64 by0, u64 by1, u32 what)
 {
-	struct access_size key;
+	u32 i = access_slot_first(fs, by0, by1, what);
+	struct access_slot *s;
+
+	if (!op_may_end() || !CONF(access_slots))
+		return 0;
+	for (u32 tries = 0; tries < SLOT_SEARCH; tries++) {
+		s = bpf_map_lookup_elem(&access_slots, &i);
+		if (!s)
+			return 0;
+		if (access_slot_is_of(s, fs, by0, by1, what) ||
+		    access_slot_take(s, i, fs, by0, by1, what))
+			return i + 1;
+		i = (i + 1) & (CONF(access_slots) - 1);
+	}
+	return 0;
+}
+
+/* Gives the size @bytes the free place @place in slot number @i. False: the place has another size
+ * by now, or another CPU gives a place of this slot to a size at this moment. */
+static __always_inline bool access_size_take(volatile unsigned long long *place, u32 i, u32 bytes)
+{
+	u32 key = CLAIM_ACCESS_SIZE + i;
+	u64 size;
+
+	if (bpf_map_update_elem(&slots_taken, &key, &key, BPF_NOEXIST))
+		return false;
+	size = *place;
+	if (!size)
+		*place = size = bytes;
+	bpf_map_delete_elem(&slots_taken, &key);
+	return size == bytes;
+}
+
+/* Counts an access to @bytes bytes in slot number @i, whose size has none of the first @at places.
+ * The place @at is free, or there is none. */
+GLOBAL int access_count_other(u32 i, u32 at, u32 bytes, u32 odd)
+{
+	struct access_slot *s = bpf_map_lookup_elem(&access_slots, &i);
+	struct access_size key = { i, hist_bucket(bytes) };
+	struct access_sums *sums;
+	bool even = !odd;
+	u32 place;
 	u64 *n;
 
-#pragma unroll
-	for (int at = 0; at < ACCESS_SIZES; at++) {
-		if (!s->sizes[at])
-			s->sizes[at] = bytes;
-		if (s->sizes[at] == bytes) {
-			atomic_add(&sums->of_size[at], 1);
-			return;
-		}
+	if (!op_may_end() || !s)
+		return 0;
+	sums = &s->sums[odd & 1];
+	barrier_var(at);
+	place = at % ACCESS_SIZES; /* for the verifier */
+	if (at < ACCESS_SIZES && access_size_take(&s->sizes[place], i, bytes)) {
+		barrier_var(place);
+		atomic_add(&sums->of_size[place % ACCESS_SIZES], 1);
+		return 0;
 	}
-	key.slot = i;
-	key.bucket = hist_bucket(bytes);
+	atomic_add(&sums->others, 1);
+	atomic_add(&sums->others_bytes, bytes);
+	cell_max(&sums->others_max, bytes);
 	n = ROWS_LOOKUP(even, access_sizes, &key);
 	if (!n) {
 		if (!ROWS_INSERT(even, access_sizes, &key))
@@ -77,35 +113,43 @@ static __always_inline void access_count_size(struct access_slot *s, struct acce
 		atomic_add(n, 1);
 	else
 		count_lost(LOST_MAP_FULL);
+	return 0;
 }
 
-/* Adds an access at @offset to the pattern of the row with this key. @how: ACCESS_OF(). This is one
- * function, with numbers as arguments, because most programs in which operations or requests end
- * have little room left on the stack. */
-GLOBAL int access_note(u64 fs, u64 by0, u64 by1, u64 offset, u64 how)
+/* Counts an access to @bytes bytes in slot number @i by its size. */
+static __always_inline void access_count_size(struct access_slot *s, struct access_sums *sums,
+					      u32 i, u32 bytes, u32 odd)
 {
-	u32 what = how >> 32 & ~ACCESS_EVEN, bytes = how, i;
-	bool even = how >> 32 & ACCESS_EVEN;
-	struct access_slot *s = NULL;
+	u32 at;
+
+#pragma unroll
+	for (at = 0; at < ACCESS_SIZES; at++) {
+		if (s->sizes[at] == bytes) {
+			atomic_add(&sums->of_size[at], 1);
+			return;
+		}
+		if (!s->sizes[at])
+			break;
+	}
+	access_count_other(i, at, bytes, odd);
+}
+
+/* Adds an access to @bytes bytes at @offset to the pattern in slot number @i. This is one function,
+ * with numbers as arguments, because most programs in which operations or requests end have little
+ * room left on the stack. @odd: the epoch, 0 or 1. */
+GLOBAL int access_note(u32 i, u64 offset, u32 bytes, u32 odd)
+{
 	struct access_sums *sums;
+	struct access_slot *s;
 	u64 distance;
 
-	if (!op_may_end() || !CONF(access_slots))
+	if (!op_may_end())
 		return 0;
-	i = access_slot_first(fs, by0, by1, what);
-	for (u32 tries = 0; tries < SLOT_SEARCH; tries++) {
-		s = bpf_map_lookup_elem(&access_slots, &i);
-		if (!s || access_slot_is_of(s, fs, by0, by1, what) ||
-		    access_slot_take(s, i, fs, by0, by1, what))
-			break;
-		s = NULL;
-		i = (i + 1) & (CONF(access_slots) - 1);
-	}
-	if (!s) {
-		atomic_add(&live.unpatterned, 1);
+	s = bpf_map_lookup_elem(&access_slots, &i);
+	if (!s)
 		return 0;
-	}
-	sums = &s->sums[!even];
+	sums = &s->sums[odd & 1];
+	access_count_size(s, sums, i, bytes, odd);
 	switch (access_step(&s->past, offset, bytes, &distance)) {
 	case ACCESS_SEQUENTIAL:
 		atomic_add(&sums->sequential, 1);
@@ -116,12 +160,17 @@ GLOBAL int access_note(u64 fs, u64 by0, u64 by1, u64 offset, u64 how)
 	case ACCESS_RANDOM:
 		break;
 	}
-	atomic_add(&sums->count, 1);
-	atomic_add(&sums->bytes, bytes);
 	atomic_add(&sums->distance, distance);
-	cell_max(&sums->max_bytes, bytes);
-	access_count_size(s, sums, i, bytes, even);
 	return 0;
+}
+
+/* Adds an access to a pattern in the slot with number @slot - 1. @slot 0: there is none. */
+static __always_inline void access_count(u32 slot, u64 offset, u32 bytes, bool even)
+{
+	if (likely(slot))
+		access_note(slot - 1, offset, bytes, !even);
+	else
+		atomic_add(&live.unpatterned, 1);
 }
 
 #endif

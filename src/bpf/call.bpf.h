@@ -189,7 +189,8 @@ static __always_inline void call_note(struct op *op, struct pt_regs *regs, u32 n
 	op->call = nr | (compat ? CALL_COMPAT : 0);
 	if (CONF(sent_ops))
 		op->fd = call_fd(regs, desc, compat);
-	if (offsets_wanted())
+	/* patterns have reads and writes only */
+	if (CONF(records) || CONF(sent_ops) || (CONF(op_accesses) && CALL_KIND(desc) <= OP_WRITE))
 		call_note_range(op, regs, nr % CALL_MAX, CALL_KIND(desc), compat, begun);
 }
 

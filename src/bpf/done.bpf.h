@@ -186,16 +186,22 @@ static __always_inline bool op_extras(const struct op *op, struct op_end *end, b
 	return !CONF(uncounted) && !(CONF(sent_ops) && op->kind == OP_HANDLE);
 }
 
-/* Adds an operation to the pattern of its file. Only reads and writes at a known offset count. */
-static __always_inline void op_access(const struct op *op, const struct op_end *end, bool even)
+/* Adds an operation to the pattern of its file. Only reads and writes at a known offset count.
+ * @entry: its row, which remembers the slot of the pattern. */
+static __always_inline void op_access(const struct op *op, const struct op_end *end,
+				      struct op_entry *entry, bool even)
 {
+	const struct file_info *f = &op->file;
+
 	if ((end->acts != OP_READ && end->acts != OP_WRITE) || end->ret <= 0 ||
-	    op->offset == OFFSET_UNKNOWN || !op->file.ino)
+	    op->offset == OFFSET_UNKNOWN || !f->ino)
 		return;
-	access_note(
-		number(op->file.fs),
-		FILE_KEY(op->file.dev, (op->file.mode & S_IFMT) == S_IFBLK, op->file.generation),
-		op->file.ino, op->offset, ACCESS_OF(end->what, even, end->ret));
+	if (unlikely(!entry->access))
+		entry->access = access_slot_find(
+			number(f->fs),
+			FILE_KEY(f->dev, (f->mode & S_IFMT) == S_IFBLK, f->generation), f->ino,
+			end->what);
+	access_count(entry->access, op->offset, end->ret, even);
 }
 
 /* An operation is done. @single_writer: no other program on this CPU can be in here meanwhile.
@@ -215,7 +221,7 @@ static __always_inline bool op_keep(const struct op *op, struct op_end *end, u8 
 			return false;
 		op_add(op, end->acts, sums, end->total, end->cpu, end->ret, false);
 		if (CONF(op_accesses))
-			op_access(op, end, even);
+			op_access(op, end, (struct op_entry *)sums, even);
 	}
 	if (CONF(records) && end->total > live.slow_ns && record_fs_wanted(op->file.fs))
 		slow_op_send(op, end);
@@ -314,8 +320,9 @@ static __always_inline struct rq_sums *request_row(const struct io_state *io, u3
 static __always_inline void request_access(const struct io_state *io, bool even)
 {
 	if ((io->op == RQ_READ || io->op == RQ_WRITE) && io->bytes)
-		access_note(SLOT_OF_DEV | io->dev, 0, 0, io->sector << 9,
-			    ACCESS_OF(REQUESTS_WHAT(io->op, io->bio_based), even, io->bytes));
+		access_count(access_slot_find(SLOT_OF_DEV | io->dev, 0, 0,
+					      REQUESTS_WHAT(io->op, io->bio_based)),
+			     io->sector << 9, io->bytes, even);
 }
 
 /* A request is done, or a bio of a bio-based device; which was split into @n parts, all with these

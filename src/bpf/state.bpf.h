@@ -403,7 +403,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
 	__type(key, struct op_key);
-	__type(value, struct op_sums);
+	__type(value, struct op_entry);
 } op_rows_even SEC(".maps"), op_rows_odd SEC(".maps");
 
 struct {
@@ -625,10 +625,11 @@ struct {
 	__type(value, struct client);
 } works SEC(".maps");
 
-enum { ASYNC_CLAIMS = 256, CLAIM_ACCESS = 1 << 24 };
+enum { ASYNC_CLAIMS = 256, CLAIM_ACCESS = 1 << 24, CLAIM_ACCESS_SIZE = 1 << 25 };
 
 /* The taken slots of live.rows, then those of live.fs_types, then those of async_ops while they are
- * claimed; and with CLAIM_ACCESS those of access_slots. The value is not used. */
+ * claimed; with CLAIM_ACCESS those of access_slots; and with CLAIM_ACCESS_SIZE those which give a
+ * place to a size. The value is not used. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, ROW_SLOTS + FS_SLOTS + ASYNC_CLAIMS);
@@ -771,7 +772,7 @@ struct {
 /* The initial value of every new entry. Read-only data, because the stack has 512 bytes only. */
 const char zeroes[1024] = {};
 
-_Static_assert(sizeof(zeroes) >= sizeof(struct op_sums), "op_sums");
+_Static_assert(sizeof(zeroes) >= sizeof(struct op_entry), "op_entry");
 _Static_assert(sizeof(zeroes) >= sizeof(struct rq_sums), "rq_sums");
 _Static_assert(sizeof(zeroes) >= sizeof(struct file_name), "file_name");
 _Static_assert(sizeof(zeroes) >= sizeof(struct helper_sums), "helper_sums");

@@ -143,10 +143,10 @@ static struct rq_row *rq_row(struct collecting *c, const struct rq_key *key)
 	return row;
 }
 
-static int op_entry_add(struct collecting *c, const void *key, const void *sums)
+static int op_entry_add(struct collecting *c, const void *key, const void *entry)
 {
+	const struct op_sums *s = &((const struct op_entry *)entry)->sums;
 	const struct op_key *k = key;
-	const struct op_sums *s = sums;
 	struct op_row *row = op_row(c, k);
 
 	if (!row)
@@ -399,7 +399,7 @@ static int accesses_empty(struct collecting *c)
 
 	for (unsigned int i = 0; i < c->maps->n_accesses && !err; i++) {
 		sums = &c->maps->accesses[i].sums[c->epoch];
-		if (!sums->count)
+		if (!access_sums_count(sums))
 			continue;
 		pattern = pattern_of(c, &c->maps->accesses[i]);
 		err = pattern ? access_pattern_add_sums(pattern, sums, c->maps->accesses[i].sizes)
@@ -449,7 +449,7 @@ int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *
 	 * this CPU */
 	if (maps->live->op_rows_made[epoch])
 		err = hash_empty(&c, maps->ops[epoch], sizeof(struct op_key),
-				 sizeof(struct op_sums), op_entry_add);
+				 sizeof(struct op_entry), op_entry_add);
 	if (!err && maps->by == BY_FILE && maps->live->op_rows_made[epoch])
 		err = hash_empty(&c, maps->file_names[epoch], 2 * sizeof(unsigned long long),
 				 sizeof(struct file_name), name_entry_add);

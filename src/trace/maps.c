@@ -255,7 +255,7 @@ static void accesses_resize(const struct bpf_conf *c, struct bpf_object *obj)
 	resize(obj, "access_slots", c->access_slots);
 	resize(obj, "access_sizes_even", ACCESS_SIZE_ROWS);
 	resize(obj, "access_sizes_odd", ACCESS_SIZE_ROWS);
-	bpf_map__set_max_entries(taken, bpf_map__max_entries(taken) + c->access_slots);
+	bpf_map__set_max_entries(taken, bpf_map__max_entries(taken) + c->access_slots + c->cpus);
 }
 
 /* Whether a file system with a server is there, so that programs on its events are loaded. */

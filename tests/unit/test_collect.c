@@ -203,18 +203,18 @@ static void file_systems_have_names(void **state)
 static void a_hash_is_rows_with_histograms(void **state)
 {
 	struct op_key *keys = calloc(ROWS, sizeof(*keys));
-	struct op_sums *sums = calloc(ROWS, sizeof(*sums));
+	struct op_entry *entries = calloc(ROWS, sizeof(*entries));
 	struct run *r = run_new(BY_NONE);
 
 	(void)state;
-	assert_true(keys && sums);
+	assert_true(keys && entries);
 	for (unsigned int i = 0; i < ROWS; i++) {
 		keys[i] = (struct op_key){ .fs = i % 2 ? EXT4 : FS_BDEV,
 					   .op = OP_READ,
 					   .bucket = i / 2 };
-		sums[i] = (struct op_sums){ .count = i + 1, .bytes = 1, .max_ns = i };
+		entries[i].sums = (struct op_sums){ .count = i + 1, .bytes = 1, .max_ns = i };
 	}
-	fill_map(r, OPS, keys, sizeof(*keys), sums, sizeof(*sums), ROWS);
+	fill_map(r, OPS, keys, sizeof(*keys), entries, sizeof(*entries), ROWS);
 	run_collect(r);
 	assert_int_equal(maps[OPS].at, ROWS);
 	assert_false(maps[RQS].read || maps[HELPERS].read || maps[FILES].read || maps[TASKS].read);
@@ -233,7 +233,7 @@ static void a_hash_is_rows_with_histograms(void **state)
 		assert_int_equal(r->sn.ops[1].hist.bins[i].count, 2 * i + 2);
 	}
 	run_free(r);
-	free(sums);
+	free(entries);
 	free(keys);
 }
 
@@ -242,7 +242,7 @@ static struct run *run_by(enum by_key by, const void *by_words)
 {
 	static struct op_key keys[2];
 	static struct rq_key rq_keys[2];
-	static const struct op_sums sums[2] = { { .count = 1 }, { .count = 1 } };
+	static const struct op_entry entries[2] = { { .sums.count = 1 }, { .sums.count = 1 } };
 	static const struct rq_sums rq_sums[2] = { { .count = 1 }, { .count = 2 } };
 	struct run *r = run_new(by);
 
@@ -252,7 +252,7 @@ static struct run *run_by(enum by_key by, const void *by_words)
 	memcpy(rq_keys[0].by, by_words, sizeof(keys[0].by));
 	keys[1] = keys[0];
 	keys[1].bucket = 7; /* the same row, named once */
-	fill_map(r, OPS, keys, sizeof(*keys), sums, sizeof(*sums), 2);
+	fill_map(r, OPS, keys, sizeof(*keys), entries, sizeof(*entries), 2);
 	fill_map(r, RQS, rq_keys, sizeof(*rq_keys), rq_sums, sizeof(*rq_sums), 2);
 	run_collect(r);
 	assert_int_equal(r->sn.n_ops, 1);
@@ -443,11 +443,11 @@ static void places_have_file_systems(void **state)
 static void rows_have_names_from_the_first_on(void **state)
 {
 	static const struct op_key key = { .fs = EXT4, .op = OP_READ, .by = { 4194303 } };
-	static const struct op_sums sums = { .count = 1 };
+	static const struct op_entry entry = { .sums.count = 1 };
 	struct run *r = run_new(BY_PID);
 
 	(void)state;
-	fill_map(r, OPS, &key, sizeof(key), &sums, sizeof(sums), 1);
+	fill_map(r, OPS, &key, sizeof(key), &entry, sizeof(entry), 1);
 	run_collect(r);
 	assert_int_equal(r->sn.n_ops, 1);
 	assert_string_equal(r->sn.ops[0].fs, "ext4");
@@ -465,11 +465,11 @@ static void names_come_with_rows(void **state)
 	static const struct thread_name tasks[2] = { { 3, "dd", 0 }, { 4, "sixteen-letters-", 0 } };
 	static const struct op_key keys[2] = { { .op = OP_READ, .by = { 5, 6 } },
 					       { .op = OP_READ, .by = { 7, 8 } } };
-	static const struct op_sums sums[2] = { { .count = 1 }, { .count = 1 } };
+	static const struct op_entry entries[2] = { { .sums.count = 1 }, { .sums.count = 1 } };
 	struct run *r = run_new(BY_FILE);
 
 	(void)state;
-	fill_map(r, OPS, keys, sizeof(*keys), sums, sizeof(*sums), 2);
+	fill_map(r, OPS, keys, sizeof(*keys), entries, sizeof(*entries), 2);
 	fill_map(r, FILES, ids, sizeof(*ids), files, sizeof(*files), 2);
 	run_collect(r);
 	assert_int_equal(filenames_name(&r->to.files, &r->sn), 0);
@@ -478,7 +478,7 @@ static void names_come_with_rows(void **state)
 	run_free(r);
 
 	r = run_new(BY_TID);
-	fill_map(r, OPS, keys, sizeof(*keys), sums, sizeof(*sums), 2);
+	fill_map(r, OPS, keys, sizeof(*keys), entries, sizeof(*entries), 2);
 	fill_map(r, TASKS, (const unsigned long long[]){ 5, 7 }, 8, tasks, sizeof(*tasks), 2);
 	run_collect(r);
 	threadnames_name(&r->to.threads, &r->sn);
@@ -651,7 +651,7 @@ static void slots_of_requests_are_emptied(void **state)
 static void accesses_are_patterns_of_rows(void **state)
 {
 	const struct op_key file = { .fs = EXT4, .op = OP_READ, .by = { 8, 23 } };
-	const struct op_sums ops = { .count = 30 };
+	const struct op_entry ops = { .sums.count = 30 };
 	const struct access_size size[] = { { 2, hist_bucket(9 << 10) }, { 7, 1 } };
 	const unsigned long long n[] = { 5, 1 };
 	struct access_slot slots[4] = {
@@ -664,9 +664,9 @@ static void accesses_are_patterns_of_rows(void **state)
 	(void)state;
 	slots[2].sizes[0] = 512;
 	slots[2].sizes[1] = 4096;
-	slots[2].sums[0].count = 1000; /* of the other epoch */
-	slots[2].sums[1] = (struct access_sums){ 30, 90000, 9216, 11, 7, 12345, { 3, 22 } };
-	slots[3].sums[1].count = 1;
+	slots[2].sums[0].others = 1000; /* of the other epoch */
+	slots[2].sums[1] = (struct access_sums){ { 3, 22 }, 5, 46080, 9300, 11, 7, 12345 };
+	slots[3].sums[1].others = 1;
 	r->live.rq_rows_made[1] = 0;
 	r->maps.accesses = slots;
 	r->maps.n_accesses = 4;
@@ -677,8 +677,8 @@ static void accesses_are_patterns_of_rows(void **state)
 	assert_int_equal(r->sn.ops->count, 30);
 	a = &r->sn.ops->pattern->access;
 	assert_int_equal(a->count, 30);
-	assert_int_equal(a->bytes, 90000);
-	assert_int_equal(a->max_bytes, 9216);
+	assert_int_equal(a->bytes, 3 * 512 + 22 * 4096 + 46080);
+	assert_int_equal(a->max_bytes, 9300);
 	assert_int_equal(a->sequential, 11);
 	assert_int_equal(a->strided, 7);
 	assert_int_equal(a->distance, 12345);
@@ -687,8 +687,8 @@ static void accesses_are_patterns_of_rows(void **state)
 	assert_int_equal(r->sn.n_rqs, 1);
 	assert_int_equal(r->sn.rqs->key.bio_based, 1);
 	assert_int_equal(r->sn.rqs->pattern->access.count, 1);
-	assert_int_equal(slots[2].sums[0].count, 1000);
-	assert_int_equal(slots[2].sums[1].count + slots[2].sums[1].of_size[1], 0);
+	assert_int_equal(slots[2].sums[0].others, 1000);
+	assert_int_equal(slots[2].sums[1].others + slots[2].sums[1].of_size[1], 0);
 	run_free(r);
 }
 

@@ -101,6 +101,13 @@ static void assert_same(const struct access_pattern *is, const struct access_pat
 			    is->sizes.n * sizeof(*is->sizes.bins));
 }
 
+/* A read of @bytes bytes at @offset of the file @ino, in the current epoch. */
+static void note_read(u64 ino, u64 offset, u32 bytes)
+{
+	access_count(access_slot_find(4096, 8, ino, ROW_WHAT(0, OP_READ, 0)), offset, bytes,
+		     !live.epoch);
+}
+
 static u64 seed;
 
 /* xorshift64* */
@@ -142,8 +149,7 @@ static void test_same_as_report(void **state)
 
 			live.epoch = step / 500 % 2;
 			access_pattern_add(want[row], offset, bytes);
-			access_note(4096, 8, 100 + row, offset,
-				    ACCESS_OF(ROW_WHAT(0, OP_READ, 0), !live.epoch, bytes));
+			note_read(100 + row, offset, bytes);
 		}
 		for (u32 row = 0; row < ROWS; row++) {
 			assert_non_null(slot_of(ROW_WHAT(0, OP_READ, 0), 100 + row, &i));
@@ -189,16 +195,16 @@ static void test_calls(void **state)
 	assert_non_null(s);
 	assert_int_equal(s->by[0], FILE_KEY(EXT4_DEV, 0, 0));
 	assert_int_equal(s->fs, (u64)&ext4.type);
-	assert_int_equal(s->sums[0].count, 2);
-	assert_int_equal(s->sums[0].bytes, 8192);
+	assert_int_equal(access_sums_count(&s->sums[0]), 2);
+	assert_int_equal(s->sums[0].of_size[0] * s->sizes[0], 8192);
 	assert_int_equal(s->sums[0].sequential, 1);
 	live.epoch = 1;
 	read_at(2, 16384, 4096);
-	assert_int_equal(s->sums[0].count, 2);
+	assert_int_equal(access_sums_count(&s->sums[0]), 2);
 	assert_int_equal(s->sums[1].sequential, 1);
 	s = slot_of(ROW_WHAT(0, OP_READ, 0), 29, &i);
 	assert_non_null(s);
-	assert_int_equal(s->sums[0].max_bytes, 100);
+	assert_int_equal(s->sizes[0], 100);
 	assert_int_equal(map_count(&slots_taken), 2 + 2 /* types of file systems */);
 }
 
@@ -219,7 +225,7 @@ static void test_append(void **state)
 	}
 	s = slot_of(ROW_WHAT(0, OP_WRITE, 0), 23, &i);
 	assert_non_null(s);
-	assert_int_equal(s->sums[0].count, 3);
+	assert_int_equal(access_sums_count(&s->sums[0]), 3);
 	assert_int_equal(s->sums[0].sequential, 2);
 	assert_int_equal(s->past.last, 1200);
 }
@@ -254,7 +260,7 @@ static void test_requests(void **state)
 	s = slot_of(REQUESTS_WHAT(RQ_READ, 0), 0, &i);
 	assert_non_null(s);
 	assert_int_equal(s->fs, SLOT_OF_DEV | 8 << MINOR_BITS);
-	assert_int_equal(s->sums[0].count, 23);
+	assert_int_equal(access_sums_count(&s->sums[0]), 23);
 	assert_int_equal(s->sums[0].strided, 21);
 	assert_int_equal(s->sums[0].sequential, 0);
 	assert_int_equal(s->sums[0].distance, 22 * (512000 - 4096));
@@ -262,7 +268,7 @@ static void test_requests(void **state)
 	assert_int_equal(s->sizes[0], 4096);
 	s = slot_of(REQUESTS_WHAT(RQ_WRITE, 0), 0, &i);
 	assert_non_null(s);
-	assert_int_equal(s->sums[0].count, 1);
+	assert_int_equal(access_sums_count(&s->sums[0]), 1);
 	assert_null(slot_of(REQUESTS_WHAT(RQ_FLUSH, 0), 0, &i));
 	assert_int_equal(lost_all(), 0);
 	/* a device without requests */
@@ -274,7 +280,7 @@ static void test_requests(void **state)
 	s = slot_of(REQUESTS_WHAT(RQ_READ, 1), 0, &i);
 	assert_non_null(s);
 	assert_int_equal(s->past.last, 16 << 9);
-	assert_int_equal(s->sums[0].bytes, 4096);
+	assert_int_equal(s->sizes[0], 4096);
 }
 
 /* Without room for another row its accesses are counted, and in no pattern. */
@@ -284,9 +290,9 @@ static void test_no_slot(void **state)
 
 	(void)state;
 	for (u32 row = 0; row < 3 * ACCESS_SLOTS; row++)
-		access_note(4096, 8, 1 + row, 0, ACCESS_OF(ROW_WHAT(0, OP_READ, 0), true, 512));
+		note_read(1 + row, 0, 512);
 	for (u32 i = 0; i < ACCESS_SLOTS; i++)
-		taken += slot(i)->sums[0].count;
+		taken += access_sums_count(&slot(i)->sums[0]);
 	assert_true(taken > ACCESS_SLOTS / 2);
 	assert_int_equal(live.unpatterned, 3 * ACCESS_SLOTS - taken);
 }
@@ -299,7 +305,7 @@ static void test_claimed(void **state)
 	(void)state;
 	key = CLAIM_ACCESS + access_slot_first(4096, 8, 23, what);
 	bpf_map_update_elem(&slots_taken, &key, &key, BPF_NOEXIST);
-	access_note(4096, 8, 23, 0, ACCESS_OF(what, true, 512));
+	note_read(23, 0, 512);
 	assert_non_null(slot_of(what, 23, &i));
 	assert_int_equal(i, (key - CLAIM_ACCESS + 1) % ACCESS_SLOTS);
 }
@@ -310,12 +316,66 @@ static void test_no_room_for_size(void **state)
 	(void)state;
 	map_of(&access_sizes_even)->max = 1;
 	for (u32 i = 1; i <= ACCESS_SIZES + 3; i++)
-		access_note(4096, 8, 23, 0, ACCESS_OF(ROW_WHAT(0, OP_READ, 0), true, i * 512));
+		note_read(23, 0, i * 512);
 	assert_int_equal(live.access_sizes_made[0], 1);
 	assert_int_equal(live.lost[LOST_MAP_FULL], 2);
 	conf.access_sizes_limit = 1;
-	access_note(4096, 8, 23, 0, ACCESS_OF(ROW_WHAT(0, OP_READ, 0), false, 1 << 20));
+	live.epoch = 1;
+	note_read(23, 0, 1 << 20);
 	assert_int_equal(live.drain_wanted, 1);
+}
+
+/* While another CPU gives a place of the slot to a size, a new size goes without one. */
+static void test_size_claimed(void **state)
+{
+	u32 i, key;
+	struct access_slot *s;
+
+	(void)state;
+	note_read(23, 0, 512);
+	s = slot_of(ROW_WHAT(0, OP_READ, 0), 23, &i);
+	assert_non_null(s);
+	key = CLAIM_ACCESS_SIZE + i;
+	bpf_map_update_elem(&slots_taken, &key, &key, BPF_NOEXIST);
+	note_read(23, 0, 512);
+	note_read(23, 0, 1024);
+	note_read(23, 0, 2048);
+	assert_int_equal(s->sums[0].of_size[0], 2);
+	assert_int_equal(s->sizes[1], 0);
+	assert_int_equal(s->sums[0].others, 2);
+	assert_int_equal(s->sums[0].others_bytes, 3072);
+	assert_int_equal(s->sums[0].others_max, 2048);
+	assert_int_equal(map_count(&access_sizes_even), 2);
+	bpf_map_delete_elem(&slots_taken, &key);
+	note_read(23, 0, 1024);
+	assert_int_equal(s->sizes[1], 1024);
+	assert_int_equal(s->sums[0].of_size[1], 1);
+	assert_int_equal(map_count(&slots_taken), 1);
+	/* another CPU gave the place to a size meanwhile */
+	assert_false(access_size_take(&s->sizes[1], i, 4096));
+	assert_true(access_size_take(&s->sizes[1], i, 1024));
+	assert_int_equal(s->sizes[1], 1024);
+}
+
+/* A row remembers its slot, which a row of the other epoch finds again. */
+static void test_row_remembers(void **state)
+{
+	struct op_entry *entry;
+	u32 i;
+
+	(void)state;
+	read_at(2, 8192, 4096);
+	assert_non_null(slot_of(ROW_WHAT(0, OP_READ, 0), 23, &i));
+	assert_int_equal(map_count(&op_rows_even), 1);
+	entry = (void *)map_of(&op_rows_even)->entries->value;
+	assert_int_equal(entry->access, i + 1);
+	entry->access = i ? 1 : 2; /* another one: it is used */
+	read_at(2, 12288, 4096);
+	assert_int_equal(access_sums_count(&slot(i)->sums[0]), 1);
+	assert_int_equal(access_sums_count(&slot(i ? 0 : 1)->sums[0]), 1);
+	live.epoch = 1;
+	read_at(2, 16384, 4096);
+	assert_int_equal(access_sums_count(&slot(i)->sums[1]), 1);
 }
 
 /* A run without patterns has none, and does not touch their maps. */
@@ -335,7 +395,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_same_as_report),   TEST(test_calls),   TEST(test_append),
 		TEST(test_requests),         TEST(test_no_slot), TEST(test_claimed),
-		TEST(test_no_room_for_size), TEST(test_off),
+		TEST(test_no_room_for_size), TEST(test_off),     TEST(test_size_claimed),
+		TEST(test_row_remembers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -295,7 +295,7 @@ static void a_row_is_small(void **state)
 static size_t bytes_of(const struct rowmaps_size *z)
 {
 	enum {
-		OP_ENTRY = 48 + sizeof(struct op_key) + sizeof(struct op_sums),
+		OP_ENTRY = 48 + sizeof(struct op_key) + sizeof(struct op_entry),
 		RQ_ENTRY = 48 + sizeof(struct rq_key) + sizeof(struct rq_sums)
 	};
 	size_t cell = z->hists_apart ? sizeof(struct op_sums) : sizeof(struct op_cell);
