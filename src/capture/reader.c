@@ -62,6 +62,10 @@ int reader_begin(struct reader *r, FILE *f, const char *name, struct reason *why
 	n = fread(head, 1, sizeof(head), f);
 	if (n < sizeof(head) && ferror(f))
 		return read_failed(r, why);
+	if (!n) {
+		reason_set(why, EXIT_FAILED, "'%.100s' is empty", name);
+		return reason_hint(why, "'iostrata record' makes recordings");
+	}
 	if (n < sizeof(head) || memcmp(head, CAPTURE_MAGIC, 8)) {
 		reason_set(why, EXIT_FAILED, "'%.100s' is not a recording", name);
 		return reason_hint(why, "'iostrata record' makes recordings");

@@ -289,7 +289,7 @@ assert sum(int(fsync[s]["diff"]) for s in strata) == int(fsync["mean"]["diff"])
 	says "is neither a recording nor of 'iostrata breakdown --json'"
 	: >"$tmp/nothing"
 	expect 1 compare "$a" "$tmp/nothing"
-	says "is not a recording"
+	says "'.*nothing' is empty"
 	expect 1 compare "$tmp/absent" "$tmp/missing"
 	[[ $stderr == *"cannot open '$tmp/absent': No such file"*"cannot open '$tmp/missing': No such file"* ]]
 	expect 1 compare "$a" "$tmp/absent"

@@ -103,7 +103,11 @@ recorded() {
 	expect 1 report "$iostrata"
 	says "is not a recording" "'iostrata record' makes"
 	expect 1 report /dev/null
-	says "is not a recording"
+	says "'/dev/null' is empty" "'iostrata record' makes"
+	expect 1 report - </dev/null
+	says "'-' is empty"
+	expect 1 report - <<<"iostrat"
+	says "'-' is not a recording"
 	expect 1 report "$tmp"
 	says "cannot read"
 	recorded "$file"

@@ -678,6 +678,10 @@ static void what_is_no_recording(void **state)
 	FILE *f;
 
 	(void)state;
+	f = fopen("/dev/null", "r");
+	c = file_read(f);
+	assert_string_equal(c.why.error, "'test' is empty");
+	fclose(f);
 	f = fmemopen(text, sizeof(text), "r");
 	c = file_read(f);
 	assert_string_equal(c.why.error, "'test' is not a recording");
