@@ -191,9 +191,10 @@ static const struct opt file_opts[] = {
 };
 
 static const struct opt what_opts[] = {
-	{ 0, "ops", OPT_FLAG(struct record_run, ops), .help = "only operations, no requests" },
+	{ 0, "ops", OPT_FLAG(struct record_run, ops),
+	  .help = "operations; without --requests only these (default: both)" },
 	{ 0, "requests", OPT_FLAG(struct record_run, requests),
-	  .help = "only requests, no operations" },
+	  .help = "requests; without --ops only these" },
 	{ 0, "breakdown", OPT_FLAG(struct record_run, breakdown),
 	  .help = "also print breakdown's tables of this run; options of tables imply this "
 		  "option" },

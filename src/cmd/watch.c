@@ -86,9 +86,10 @@ static const struct opt watch_opts[] = {
 		  "incident goes on (default: 5)" },
 	{ 0, "at-most", OPT_STRING(struct watch_run, at_most_text), .arg = "N/TIME",
 	  .help = "write no more recordings than this: 10/h, 1/m, 50/d" },
-	{ 0, "ops", OPT_FLAG(struct watch_run, ops), .help = "only operations, no requests" },
+	{ 0, "ops", OPT_FLAG(struct watch_run, ops),
+	  .help = "operations; without --requests only these (default: both)" },
 	{ 0, "requests", OPT_FLAG(struct watch_run, requests),
-	  .help = "only requests, no operations" },
+	  .help = "requests; without --ops only these" },
 	{},
 };
 
