@@ -68,6 +68,22 @@ no_debug_file() {
 			[[ $status == 1 && $stderr == *"has no symbols"* ]]
 		fi
 	done
+	# by its link, below /usr/lib/debug
+	mkdir -p "$tmp/linked/kept"
+	objcopy --strip-all --add-gnu-debuglink="$tmp/.debug/calls.debug" "$calls" "$tmp/linked/stripped"
+	mv "$tmp/.debug/calls.debug" "$tmp/linked/kept"
+	no_debug_file "$tmp/linked/stripped"
+	# shellcheck disable=SC2016 # of the inner shell
+	run -0 unshare --mount bash -c 'mount -t tmpfs none /usr/lib/debug && mkdir -p "/usr/lib/debug$1" &&
+		cp "$1/kept/calls.debug" "/usr/lib/debug$1" && exec "$2" funcs --list "$1/stripped:calls_*"' - \
+		"$(realpath "$tmp/linked")" "$iostrata"
+	[[ $output == *'9 functions'* ]]
+	# a link is a name: it leads to no other directory
+	objcopy -O binary --only-section=.gnu_debuglink --set-section-flags .gnu_debuglink=alloc \
+		"$tmp/linked/stripped" "$tmp/link"
+	{ printf 'kept/calls.debug\0\0\0\0'; tail -c 4 "$tmp/link"; } >"$tmp/path"
+	objcopy --update-section .gnu_debuglink="$tmp/path" "$tmp/linked/stripped"
+	no_debug_file "$tmp/linked/stripped"
 }
 
 @test "C++ functions: by the names that people write, and by those of the symbols" {
@@ -130,6 +146,7 @@ no_debug_file() {
 	cc -O1 -shared -fPIC -o "$tmp/libi.so" -x c - <<-'EOT'
 		static int __fast_avx(void) { __asm__ volatile("nop"); return 1; }
 		__attribute__((used)) static int __fast_sse(void) { __asm__ volatile("nop"); return 2; }
+		__attribute__((used)) static int xxfast_sse(void) { __asm__ volatile("nop"); return 3; }
 		static int (*choose(void))(void) { return __fast_avx; }
 		int fast(void) __attribute__((ifunc("choose")));
 	EOT
@@ -137,7 +154,17 @@ no_debug_file() {
 	both='__fast_(avx, __fast_sse|sse, __fast_avx)'
 	says "fast cannot be traced: .*chosen at run time \(IFUNC\) from $both; name those"
 	expect 0 funcs --list "$tmp/libi.so:*fast*"
-	[[ $output == *'3 functions, 1 of them not traced' ]]
+	[[ $output == *'4 functions, 1 of them not traced' ]]
+	# where times are not measured, functions with unsafe returns are counted, but this one is not known
+	cc -O1 -shared -fPIC -o "$tmp/libs.so" -x c - <<-'EOT'
+		void swapcontext(void);
+		void getcontext(void) { swapcontext(); }
+		static int one(void) { return 1; }
+		static int (*choose(void))(void) { return one; }
+		int fast(void) __attribute__((ifunc("choose")));
+	EOT
+	expect 0 funcs --list "$tmp/libs.so:fast" "$tmp/libs.so:getcontext"
+	[[ $output == *'fast ['*': not traced: '*'(IFUNC)'*'2 functions, 1 of them not traced' ]]
 	strip -s "$tmp/libi.so"
 	expect 1 funcs "$tmp/libi.so:fast" -D 0.1
 	says 'fast cannot be traced: .*chosen at run time \(IFUNC\), and is not known here: debug symbols'
@@ -294,6 +321,17 @@ no_debug_file() {
 	objcopy --add-section .gopclntab=/etc/passwd "$calls" "$tmp/go"
 	expect 0 funcs --csv "$tmp/go:calls_top" -- "$tmp/go" /etc/passwd
 	[[ $stderr == *"'$tmp/go' is a Go program, whose stacks move"* && $output == *'calls_top(),23,0.000'* ]]
+	# OpenSSL's library has both, and hardly a program uses its jobs
+	cc -O1 -x c -o "$tmp/jobs" - <<-'EOT'
+		#include <ucontext.h>
+		void ASYNC_start_job(ucontext_t *u) { setcontext(u); }
+		int main(int argc, char **argv) { if (argc > 9) ASYNC_start_job((ucontext_t *)argv); return 0; }
+	EOT
+	expect 0 funcs --list "$tmp/jobs:main"
+	[[ -z $stderr ]]
+	objcopy --redefine-sym ASYNC_start_job=start_job "$tmp/jobs"
+	expect 0 funcs --list "$tmp/jobs:main"
+	[[ $stderr == *"jobs' switches stacks (setcontext)"* ]]
 	expect 0 funcs --list 'c:swapcontext' 'c:*setjmp' 'c:pread'
 	[[ $output == *'swapcontext ['*': not traced: it switches stacks'*', '?' of them not traced'* ]]
 	expect 0 funcs --list "$calls:_start" "$calls:calls_top"
@@ -351,6 +389,9 @@ no_debug_file() {
 	[[ $output == *'vfs_read: not traced: functions cannot be probed: '*'without kprobes'*'2 of them not traced' ]]
 }
 
+# runs PROGRAM: the spawned process does, not the shell before it.
+runs() { [[ $(readlink "/proc/$spawned_pid/exe") == "$1"* ]]; }
+
 @test "-p: the file is that of the process, which may have other mounts; a file it does not use is told" {
 	mkdir "$tmp/here" "$tmp/there"
 	for name in here there; do
@@ -362,7 +403,7 @@ no_debug_file() {
 		EOT
 	done
 	spawn unshare --mount sh -c "mount --bind '$tmp/there' '$tmp/here' && exec '$tmp/here/app'"
-	wait_until grep -q here/app "/proc/$spawned_pid/cmdline"
+	wait_until runs "$tmp/here/app"
 	expect 0 funcs -j "$tmp/here/app:work" -p "$spawned_pid" -D 1
 	json '.functions | length == 1 and .[0].count > 10'
 	rm "$tmp/here/app"
@@ -377,6 +418,21 @@ no_debug_file() {
 	json '.functions[0].count > 10'
 	[[ $stderr == *"process $spawned_pid does not use"* && $stderr != *"process $app does not use"* ]]
 	kill "$app"
+	# its debug file, too, is that of the process: by its link, and by its build id
+	[[ -d /usr/lib/debug ]] || skip "no /usr/lib/debug here"
+	objcopy --only-keep-debug "$tmp/there/app" "$tmp/app.debug"
+	objcopy --strip-all --add-gnu-debuglink="$tmp/app.debug" "$tmp/there/app" "$tmp/there/linked"
+	objcopy --remove-section=.gnu_debuglink "$tmp/there/linked" "$tmp/there/stripped"
+	id=$(readelf -n "$tmp/there/app" | awk '/Build ID/ { print $3 }')
+	for name in linked ${id:+stripped}; do
+		debug=/usr/lib/debug$tmp/here/app.debug
+		[[ $name == linked ]] || debug=/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
+		spawn unshare --mount sh -c "mount -t tmpfs none /usr/lib/debug && mkdir -p '${debug%/*}' &&
+			cp '$tmp/app.debug' '$debug' && mount --bind '$tmp/there' '$tmp/here' && exec '$tmp/here/$name'"
+		wait_until runs "$tmp/here/$name"
+		expect 0 funcs -j "$tmp/here/$name:work" -p "$spawned_pid" -D 1
+		json '.functions[0].count > 10'
+	done
 }
 
 # The switch is in a library, as Python's greenlet is: nothing in the traced file tells of it.
