@@ -632,6 +632,7 @@ static void test_nfs_mark_of_another(void **state)
 	runs(&alice, 0);
 	returns(&alice, 0);
 	assert_ops(OP_READ, 1, 655, STRATA([ST_SERVER] = 600, [ST_COMPLETE] = 55));
+	assert_int_equal(class_of_reads(), CACHE_MISS);
 	runs(&bob, 2);
 	returns(&bob, 2);
 	assert_ops(OP_READ, 2, 1055, STRATA([ST_SERVER] = 600 + 1050, [ST_COMPLETE] = 60));
@@ -660,7 +661,48 @@ static void test_nfs_late(void **state)
 	assert_ops(OP_READ, 1, 609 + late, STRATA([ST_SERVER] = 609, [ST_HELPER] = late));
 }
 
-/* After the own answer the thread waits for what another reads. */
+/* An answer leaves a mark for any thread which it wakes, though a worker goes on with the call. */
+static void test_nfs_answer_for_another(void **state)
+{
+	struct direct_read r;
+
+	(void)state;
+	reads(&bob, 2);
+	sleeps(&bob, 2);
+	reads_direct(&alice, 0, &r);
+	tick(1000);
+	answer_comes(&r.call, 1000, &bob);
+	runs(&bob, 2);
+	returns(&bob, 2);
+	assert_ops(OP_READ, 1, 1002, STRATA([ST_SERVER] = 1000, [ST_COMPLETE] = 2));
+}
+
+/* The own request to a disk is no better reason than the mark of who wakes. */
+static void test_nfs_after_own_disk(void **state)
+{
+	struct rq_times disk = { .held = machine.now, .q = machine.now, .g = machine.now };
+	struct direct_read r;
+
+	(void)state;
+	reads_direct(&bob, 2, &r);
+	reads(&alice, 0);
+	sleeps(&alice, 0);
+	tick(400);
+	disk.d = machine.now - 300;
+	disk.c = machine.now;
+	done_note(alice.t.pid, &disk, true);
+	tick(100);
+	runs(&rpciod, 3);
+	direct_ends(&r);
+	tick(5);
+	wake(&alice);
+	sleeps(&rpciod, 3);
+	runs(&alice, 0);
+	returns(&alice, 0);
+	assert_ops(OP_READ, 1, 505, STRATA([ST_SERVER] = 500, [ST_COMPLETE] = 5));
+}
+
+/* After the own answer the thread waits for what another writes. */
 static void test_nfs_then_of_another(void **state)
 {
 	u64 late = REQUEST_END_NS + 1;
@@ -670,6 +712,8 @@ static void test_nfs_then_of_another(void **state)
 	reads_direct(&alice, 0, &r[0]);
 	tick(200);
 	reads_direct(&bob, 2, &r[1]);
+	r[1].call.procedure = &write_procedure;
+	EVENT(on_rpc_begin, &r[1].call); /* again, with its name */
 	tick(400);
 	runs(&rpciod, 3);
 	direct_ends(&r[0]);
@@ -683,6 +727,7 @@ static void test_nfs_then_of_another(void **state)
 	runs(&alice, 0);
 	returns(&alice, 0);
 	assert_ops(OP_READ, 1, 605 + late, STRATA([ST_SERVER] = 600 + late, [ST_COMPLETE] = 5));
+	assert_int_equal(class_of_reads(), CACHE_MISS);
 }
 
 /* READ_PLUS reads, too. */
@@ -1219,6 +1264,8 @@ int main(void)
 		TEST(test_nfs_mark_of_another),
 		TEST(test_nfs_late),
 		TEST(test_nfs_then_of_another),
+		TEST(test_nfs_answer_for_another),
+		TEST(test_nfs_after_own_disk),
 		TEST(test_nfs_read_plus),
 		TEST(test_nfs_never_sent),
 		TEST(test_rows_of_long_name),
