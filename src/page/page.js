@@ -83,6 +83,7 @@ class Row {
 		this.errors = zeros(n);
 		this.bytes = zeros(n);
 		this.total = zeros(n);
+		this.threads = zeros(n); // of the total, the time of threads
 		this.strata = {};
 		this.heat = Array.from({ length: n }, () => new Map());
 	}
@@ -775,14 +776,14 @@ const KEPT = 600;
 
 function rowsGrow(rows) {
 	for (const r of rows) {
-		[r.count, r.errors, r.bytes, r.total, ...Object.values(r.strata)].forEach(list => list.push(0));
+		[r.count, r.errors, r.bytes, r.total, r.threads, ...Object.values(r.strata)].forEach(list => list.push(0));
 		r.heat.push(new Map());
 	}
 }
 
 function rowsForget(rows) {
 	for (const r of rows)
-		[r.count, r.errors, r.bytes, r.total, r.heat, ...Object.values(r.strata)].forEach(list => list.shift());
+		[r.count, r.errors, r.bytes, r.total, r.threads, r.heat, ...Object.values(r.strata)].forEach(list => list.shift());
 }
 
 /* Adds @of, a row of the JSON, to the last interval of @row. */
@@ -792,6 +793,7 @@ function rowAdd(row, of, strata) {
 	row.errors[i] += of.errors;
 	row.bytes[i] += of.bytes;
 	row.total[i] += sum(Object.values(strata));
+	row.threads[i] += of.thread_ns || 0;
 	for (const [name, ns] of Object.entries(strata)) {
 		row.strata[name] = row.strata[name] || zeros(i + 1);
 		row.strata[name][i] += ns || 0;
@@ -821,10 +823,13 @@ function secondAdd(b) {
 	model.length.push(b.duration_ns);
 	model.n++;
 	model.end = end - model.zero;
-	rowsGrow([model.all, ...model.rows]);
+	rowsGrow([model.all, model.threads, ...model.rows]);
 	for (const op of b.ops) {
 		rowAdd(rowOf({ isRequest: false, what: opName(op), where: op.fs && safe(op.fs) }), op, op.strata);
 		rowAdd(model.all, { ...op, hist: null }, op.strata);
+		// of asynchronous requests, threads have the strata on the CPU
+		rowAdd(model.threads, { ...op, hist: null }, op.thread_ns === op.total_ns ? op.strata :
+			Object.fromEntries(STRATA.slice(0, 3).map(s => [s, op.strata[s] || 0])));
 	}
 	for (const r of b.requests || [])
 		rowAdd(rowOf({ isRequest: true, what: KINDS[r.op] || safe(r.op), where: safe(r.dev) }), r,
@@ -832,26 +837,33 @@ function secondAdd(b) {
 	if (model.n > KEPT) {
 		[model.start, model.length].forEach(list => list.shift());
 		model.n--;
-		rowsForget([model.all, ...model.rows]);
+		rowsForget([model.all, model.threads, ...model.rows]);
 	}
 	return true;
 }
 
 /* The answer for the part that is shown. */
 function sentence() {
-	const [first, end] = shown(), ops = model.rows.filter(r => !r.isRequest);
-	const io = model.all.within(model.all.total, first, end), time = sum(model.length.slice(first, end));
-	const most = ops.map(r => ({ r, ns: r.within(r.total, first, end) })).sort((a, b) => b.ns - a.ns)[0];
-	if (!io)
+	const [first, end] = shown(), { io, inFlight } = timesOf(model.rows, first, end), time = sum(model.length.slice(first, end));
+	const ops = model.rows.filter(r => !r.isRequest);
+	const most = ops.map(r => ({ r, ns: r.within(r.threads, first, end), all: r.within(r.total, first, end) })).sort((a, b) => b.ns - a.ns)[0];
+	if (!io && !inFlight)
 		return `no I/O in ${timeText(time)}`;
 	const cause = SHARES.find(s => 2 * sum(s.strata.map(n => most.r.strata[n] ? most.r.within(most.r.strata[n], first, end) : 0)) > most.ns);
-	return `${wholeShown() ? "in the last" : "in these"} ${timeText(time)}: ${timeText(io)} in I/O, ${percentText(most.ns, io)} of it ${most.r.name}` +
-		(cause ? `, mostly ${cause.mostly}` : "");
+	return `${wholeShown() ? "in the last" : "in these"} ${timeText(time)}: ${timeText(io)} in I/O` +
+		(io ? `, ${percentText(most.ns, io)} of it ${most.r.name}` : "") + (io && cause && most.ns === most.all ? `, mostly ${cause.mostly}` : "") +
+		(inFlight ? `; asynchronous requests: ${(inFlight / time).toPrecision(3)} in flight on average` : "");
+}
+
+/* The time of threads in I/O, and the time in flight of requests of io_uring and libaio. Only their rows have other time than that of threads. */
+function timesOf(rows, first, end) {
+	const times = rows.filter(r => !r.isRequest).map(r => [r.within(r.threads, first, end), r.within(r.total, first, end)]);
+	return { io: sum(times.map(t => t[0])), inFlight: sum(times.filter(t => t[0] !== t[1]).map(t => t[1])) };
 }
 
 function sharesFill() {
-	const [first, end] = shown(), io = model.all.within(model.all.total, first, end);
-	const strata = Object.fromEntries(Object.entries(model.all.strata).map(([n, list]) => [n, model.all.within(list, first, end)]));
+	const [first, end] = shown(), io = model.threads.within(model.threads.total, first, end);
+	const strata = Object.fromEntries(Object.entries(model.threads.strata).map(([n, list]) => [n, model.threads.within(list, first, end)]));
 	const words = SHARES.map(s => ({ s, ns: sum(s.strata.map(n => strata[n] || 0)) })).filter(x => 100 * x.ns >= io && x.ns)
 		.sort((a, b) => b.ns - a.ns).map(x => `${x.s.letter} ${x.s.name} ${percentText(x.ns, io)}`);
 	document.getElementById("shares").replaceChildren(...io ? [bar(strata, io), " " + words.join(", ")] : []);
@@ -929,7 +941,7 @@ function notesFill(b, lost) {
 function live() {
 	const about = document.getElementById("about"), lost = {};
 	let tables = null, served = null, last = null;
-	model = { n: 0, start: [], length: [], rows: [], all: new Row({ isRequest: false }, 0), end: 0 };
+	model = { n: 0, start: [], length: [], rows: [], all: new Row({ isRequest: false }, 0), threads: new Row({ isRequest: false }, 0), end: 0 };
 	model.label = ns => new Date((model.zero + ns) / 1e6).toLocaleTimeString("en-GB");
 	const begin = () => {
 		partShown(document.getElementById("times"), "the tables below are of the last second");

@@ -309,6 +309,8 @@ live_server() {
 	"$iostrata" report -j --by file "$a" | command jq -c '.duration_ns = 1000000000 |
 		.in_progress = [{op: "fsync", fs: "ext4", age_ns: 5000000000, stratum: "device", dev: "sda", pid: 1, tid: 2,
 		comm: "<b>\u202ex", file: null}] |
+		.ops = [.ops[0] * {op: "uring", call: "read", total_ns: 2000001000, thread_ns: 1000, strata:
+		((.ops[0].strata | map_values(0)) + {syscall: 1000, device: 2000000000})}] + .ops |
 		.servers = [{server: "<b>fs", pid: 7, mount: "/m\u202ex", op: "READ", count: 23, errors: 2, resent: 0,
 		sent_bytes: 101, received_bytes: 4096, server_mean_ns: 1500, p99_ns: 2000, max_ns: 3000}]' >"$tmp/json"
 	live_server
@@ -329,9 +331,11 @@ live_server() {
 	figures='server, op, count, errors, sent_bytes, received_bytes, server_mean_ns, p99_ns, max_ns'
 	diff <(command jq -c "[.servers[] | {$figures}]" "$tmp/json") <(seen "[.tables.servers[] | {$figures}]")
 	[[ $(seen '.tables.servers[0].mount' -r) == '/m\xe2\x80\xaex' ]]
-	read -r share < <(command jq '[.ops[] | {op, total_ns}] | (map(select(.op == "read").total_ns) | add) /
-		(map(.total_ns) | add) * 100 | round' "$tmp/json")
-	[[ $(seen .sentence -r) == "in the last 10.0 s: "*" in I/O, $share % of it read ext4"* && $(seen .wide) == 0 ]]
+	read -r share < <(command jq '[.ops[] | {op, thread_ns}] | (map(select(.op == "read").thread_ns) | add) /
+		(map(.thread_ns) | add) * 100 | round' "$tmp/json")
+	flight=$(printf %.3g "$(command jq '[.ops[] | select(.thread_ns != .total_ns).total_ns] | add / 1e9' "$tmp/json")")
+	[[ $(seen .sentence -r) == "in the last 10.0 s: "*" in I/O, $share % of it read ext4"*"; asynchronous requests: $flight in flight on average" ]]
+	[[ $(seen .wide) == 0 ]]
 	[[ $(seen .notes -r) == "lost since this page was opened: 110 (ops)" ]]
 }
 
