@@ -366,11 +366,12 @@ int cursor_open(struct cursor *c, unsigned int n, unsigned int rows, const uint8
 			c->tail = column.at;
 			c->tail_len = column.end - column.at;
 		} else if (numbers < n) {
-			c->at[numbers++] = column;
+			column.column = numbers;
+			c->values[numbers++] = column.last;
+			if (column.code != PACK_SAME)
+				c->varying[c->n_varying++] = column;
 		}
 	}
-	for (; numbers < n; numbers++)
-		c->at[numbers] = (struct cursor_column){ .code = PACK_SAME };
 	return at == end ? 0 : -EBADMSG;
 }
 
@@ -378,8 +379,6 @@ static bool column_next(struct cursor_column *c)
 {
 	uint64_t v;
 
-	if (c->code == PACK_SAME)
-		return true;
 	if (c->at < c->end && *c->at < 0x80)
 		v = *c->at++;
 	else if (!varint_get(&c->at, c->end, &v))
@@ -390,13 +389,17 @@ static bool column_next(struct cursor_column *c)
 
 int cursor_next(struct cursor *c, uint64_t *row)
 {
+	struct cursor_column *column;
+
 	if (!c->rows)
 		return 0;
 	c->rows--;
-	for (unsigned int i = 0; i < c->n; i++) {
-		if (!column_next(&c->at[i]))
+	for (unsigned int i = 0; i < c->n_varying; i++) {
+		column = &c->varying[i];
+		if (!column_next(column))
 			return -EBADMSG;
-		row[i] = c->at[i].last;
+		c->values[column->column] = column->last;
 	}
+	memcpy(row, c->values, c->n * sizeof(*row));
 	return 1;
 }

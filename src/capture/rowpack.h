@@ -85,11 +85,14 @@ struct cursor_column {
 	const uint8_t *at, *end;
 	uint64_t last;
 	enum pack_code code;
+	unsigned int column; /* its number */
 };
 
 struct cursor {
 	unsigned int n, rows; /* columns wanted by the reader; rows left */
-	struct cursor_column at[PACK_COLUMNS];
+	unsigned int n_varying;
+	struct cursor_column varying[PACK_COLUMNS]; /* whose values are not all the same */
+	uint64_t values[PACK_COLUMNS];              /* the row returned last, by column */
 	const uint8_t *tail; /* the column of bytes; NULL: none */
 	size_t tail_len;
 };
