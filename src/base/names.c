@@ -262,7 +262,7 @@ bool protocol_has_bytes(unsigned int protocol)
 	return protocol == SERVER_NFS || protocol == SERVER_FUSE;
 }
 
-/* Of include/net/9p/9p.h; never renumbered. */
+/* The numbers of include/net/9p/9p.h, which are never changed. */
 static const char *p9_message_name(unsigned int type)
 {
 	static const char *const names[] = {
@@ -279,7 +279,7 @@ static const char *p9_message_name(unsigned int type)
 	return type < sizeof(names) / sizeof(*names) ? names[type] : NULL;
 }
 
-/* Of the protocol's specification, [MS-SMB2] 2.2.1. */
+/* The commands of the specification [MS-SMB2], 2.2.1. */
 static const char *smb_command_name(unsigned int command)
 {
 	static const char *const names[] = {

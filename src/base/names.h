@@ -24,8 +24,8 @@ const char *rq_op_name(unsigned int op);       /* read write flush ... */
 const char *rq_op_code(unsigned int op);       /* as blkparse: R W F D DE WZ Z N */
 const char *fuse_op_name(unsigned int opcode); /* LOOKUP READ ...; NULL: not known */
 
-/* Protocols of servers, enum server_protocol. What is known of requests by a protocol: how long
- * they waited before they were sent, and their bytes. */
+/* The protocols of enum server_protocol. For some of them, the waits of a request before the
+ * sending are known; for some, the bytes. */
 const char *protocol_name(unsigned int protocol); /* nfs fuse 9p smb */
 bool protocol_has_waits(unsigned int protocol);
 bool protocol_has_bytes(unsigned int protocol);
