@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Waits for a file server or a daemon: the stratum `server`. A FUSE server that takes its time, and NFS over
-a network that does."""
+"""Waits for a file server or a daemon: the stratum `server`, and the rows of servers. FUSE servers, one of
+which takes its time; NFS and SMB over a network that does; the guest's own files."""
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -28,6 +31,7 @@ JOIN_DISK_MS, JOIN_NET_MS = 20, 10  # the latter each way
 RESENT_DELAY_MS = 150  # each way: longer than it takes until a request is sent again
 READERS, SLOTS = 7, 2
 READ = ("READ", "READ_PLUS")
+SMB_DELAY_MS = 10
 COLD, COLD_SIZE = 7, 1 << 17
 FILES = 101
 
@@ -40,8 +44,7 @@ class Fuser:
     """fuser.c, mounted until the end of the suite."""
 
     def __init__(self, gate: Gate, mode: str, *more: str) -> None:
-        if "\tfuse\n" not in Path("/proc/filesystems").read_text(encoding="ascii"):
-            machine.need_module(gate.stack, "fuse")
+        fuse_module(gate)
         self.point = machine.scratch(gate.kept) / f"fuser-{mode}"
         self.point.mkdir(exist_ok=True)  # natively suites share the directory
         argv = [oracles.program(oracles.FUSER), str(self.point), mode, str(DELAY_MS), *more]
@@ -67,6 +70,11 @@ class Fuser:
             return {}
         lines = self._proc.communicate(timeout=20)[0].split("\n")
         return {kind: (int(count), int(size)) for kind, count, size in (l.split() for l in lines if l)}
+
+
+def fuse_module(gate: Gate) -> None:
+    if "\tfuse\n" not in Path("/proc/filesystems").read_text(encoding="ascii"):
+        machine.need_module(gate.stack, "fuse")
 
 
 def need_hooks(what: str) -> None:
@@ -192,6 +200,50 @@ def compare_recorded(gate: Gate, daemon: Fuser) -> None:
     gate.check("hidden", str(daemon.point) not in part.stdout and hidden in part.stderr, stderr=part.stderr)
 
 
+SFTP = "/usr/lib/openssh/sftp-server"
+
+
+def sftp(gate: Gate) -> int:
+    """The port at which a server of SFTP answers one client, without SSH."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    gate.stack.callback(listener.close)
+
+    def serve() -> None:
+        conn = listener.accept()[0]
+        with conn:
+            subprocess.run([SFTP], stdin=conn, stdout=conn, check=False)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return int(listener.getsockname()[1])
+
+
+@suite("server.daemons", 300)
+def daemons(gate: Gate) -> None:
+    """Real daemons, each on the same directory: their rows have their names, and as many reads as were asked for."""
+    fuse_module(gate)
+    need_hooks("FUSE")
+    of = machine.scratch(gate.kept) / "of"
+    of.mkdir(exist_ok=True)
+    (of / "f").write_bytes(os.urandom(READS * SIZE))
+    for name in ("bindfs", "sshfs"):
+        if not shutil.which(name) or not Path(SFTP).exists():
+            gate.skip(name, "it is not installed (tests/setup)")
+            continue
+        point = machine.scratch(gate.kept) / name
+        point.mkdir(exist_ok=True)
+        argv = ["bindfs", str(of), str(point)] if name == "bindfs" else \
+            ["sshfs", "-o", f"directport={sftp(gate)}", f"127.0.0.1:{of}", str(point)]
+        machine.run(*argv)
+        gate.stack.callback(quietly, "umount", "-l", str(point))
+        with Trace() as trace:
+            fileio.read_at(str(point / "f"), range(0, READS * SIZE, SIZE), SIZE, os.O_DIRECT)
+        rows = [r for r in trace.json["servers"] if r["mount"] == str(point)]
+        reads = [(r["server"], r["count"], r["errors"], r["received_bytes"]) for r in rows if r["op"] == "READ"]
+        gate.check(f"{name}.reads", reads == [(name, READS, 0, READS * (SIZE + 16))], found=str(reads), wanted=READS)
+        comms = {Path(f"/proc/{r['pid']}/comm").read_text(encoding="ascii").strip() for r in rows}
+        gate.check(f"{name}.daemon", comms == {name} and {r["protocol"] for r in rows} == {"fuse"}, found=str(comms))
+
+
 @suite("server.hung")
 def hung(gate: Gate) -> None:
     """A daemon that does nothing any more is named."""
@@ -226,6 +278,14 @@ def p9(gate: Gate) -> None:
     strata = trace.strata(op="meta")
     gate.check("share", strata["server"] > 0 and strata["sleep"] + strata["helper"] <= 0.1 * strata["server"],
                **{s: strata[s] / MS for s in ("server", "sleep", "helper")})
+    with Trace() as trace:
+        for i in range(FILES):
+            with suppress(FileNotFoundError):
+                os.stat(f"/usr/share/doc/none{i}")
+    rows = [r for r in trace.json["servers"] if r["protocol"] == "9p" and r["op"] == "Twalk"]
+    found = [(r["server"], r["errors"], r["sent_bytes"]) for r in rows]
+    gate.check("rows", found == [("host", FILES, None)] and rows[0]["server_ns"] >= rows[0]["max_ns"] > 0,
+               found=str(found), wanted=FILES)
 
 
 def quietly(*argv: str) -> None:
@@ -557,3 +617,128 @@ def joined_requests(gate: Gate) -> None:
         fileio.read_at(str(file), range(0, READS << 20, 1 << 20), SIZE, os.O_DIRECT)
     rows = joined_of(whole)[0].get("rows", [])
     gate.check("one", sum(r["count"] for r in rows if r["op"] == "READ") == READS, found=str(rows)[:300])
+
+
+# The namespace is the client's: ksmbd serves in the first one. No packet leaves this machine.
+SMB_SERVER, SMB_CLIENT = "10.98.0.1", "10.98.0.2"
+KSMBD = """
+[global]
+\tnetbios name = SERVER
+[share]
+\tpath = {point}
+\tread only = no
+\tvalid users = ann
+\tforce user = root
+\tforce group = root
+"""
+
+
+def smb_network(gate: Gate) -> None:
+    inside = ("ip", "netns", "exec", "client")
+    machine.run("ip", "netns", "add", "client")
+    gate.stack.callback(quietly, "ip", "netns", "del", "client")
+    machine.run("ip", "link", "add", "server1", "type", "veth", "peer", "name", "client1", "netns", "client")
+    machine.run("ip", "addr", "add", f"{SMB_SERVER}/24", "dev", "server1")
+    machine.run("ip", "link", "set", "server1", "up")
+    machine.run(*inside, "ip", "addr", "add", f"{SMB_CLIENT}/24", "dev", "client1")
+    machine.run(*inside, "ip", "link", "set", "client1", "up")
+
+
+def smb_served(gate: Gate, export: Path) -> None:
+    """Exports @export as "share", for user ann."""
+    files = machine.scratch(gate.kept)
+    conf, users = files / "ksmbd.conf", files / "ksmbd.users"
+    conf.write_text(KSMBD.format(point=export), encoding="ascii")
+    users.touch()
+    machine.run("ksmbd.adduser", "-a", "ann", "-p", "secret", "-i", str(users))
+    daemon = subprocess.Popen(["ksmbd.mountd", "-n", "-c", str(conf), "-u", str(users)], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL)
+    gate.stack.callback(daemon.wait, 60)
+    gate.stack.callback(quietly, "ksmbd.control", "-s")
+
+
+def smb_mounted(gate: Gate, export: Path) -> Path:
+    """SMB 3.1.1 on a file of 16 MiB."""
+    if not shutil.which("ksmbd.mountd"):
+        raise Skip("no ksmbd.mountd (tests/setup)")
+    for module in ("ksmbd", "cifs", "veth", "sch_netem"):
+        machine.need_module(gate.stack, module)
+    point = machine.scratch(gate.kept) / "smb"
+    point.mkdir(exist_ok=True)
+    (export / "f").write_bytes(os.urandom(1 << 20) * 16)
+    smb_network(gate)
+    smb_served(gate, export)
+    options = f"ip={SMB_SERVER},username=ann,password=secret,vers=3.1.1"
+    argv = ["nsenter", "--net=/run/netns/client", "mount", "-i", "-t", "cifs", "-o", options, f"//{SMB_SERVER}/share",
+            str(point)]
+    gate.stack.callback(quietly, "umount", "-f", str(point))
+    machine.wait_until(lambda: subprocess.run(argv, capture_output=True, check=False).returncode == 0, 60)
+    return point
+
+
+def smb_slow() -> None:
+    for device in (("server1",), ("client1", "ip", "netns", "exec", "client")):
+        machine.run(*device[1:], "tc", "qdisc", "add", "dev", device[0], "root", "netem", "delay", f"{SMB_DELAY_MS}ms")
+
+
+# As /proc/fs/cifs/Stats calls commands.
+SMB_STATS = {"Creates": "CREATE", "Closes": "CLOSE", "Flushes": "FLUSH", "Reads": "READ", "Writes": "WRITE",
+             "QueryDirectories": "QUERY_DIRECTORY", "QueryInfos": "QUERY_INFO", "SetInfos": "SET_INFO"}
+
+
+def smb_stats() -> dict[str, int]:
+    """Requests by command, as the kernel counts them for the share."""
+    text = Path("/proc/fs/cifs/Stats").read_text(encoding="ascii").partition("\\share\n")[2]
+    return {SMB_STATS[name]: int(count) for name, count in re.findall(r"(\w+): (\d+) total", text) if name in SMB_STATS}
+
+
+def compare_commands(gate: Gate, point: Path) -> None:
+    """Rows have as many requests as the kernel counts, and the time of the network in each."""
+    time.sleep(1.5)  # files that were closed before are now closed on the server
+    with Trace() as trace:
+        before = smb_stats()
+        fileio.read_at(str(point / "f"), range(0, READS << 20, 1 << 20), SIZE, os.O_DIRECT)
+        fileio.write_at(str(point / "f"), range(0, COLD * SIZE, SIZE), SIZE, os.O_DIRECT, sync=True)
+        os.listdir(point)
+        for i in range(COLD):
+            with suppress(FileNotFoundError):
+                os.stat(point / f"none{i}")
+        time.sleep(1.5)
+        after = smb_stats()
+    rows = [r for r in trace.json["servers"] if r["protocol"] == "smb"]
+    ours = {r["op"]: r["count"] for r in rows}
+    theirs = {op: after[op] - before[op] for op in after if after[op] != before[op]}
+    # what was sent together with a CREATE that failed, and was to follow it, has no event of its end
+    answered = {op: n - (COLD if op in ("QUERY_INFO", "CLOSE") else 0) for op, n in theirs.items()}
+    gate.check("stats", {op: n for op, n in ours.items() if op in after} == answered and theirs["READ"] == READS and
+               theirs["WRITE"] == COLD and "FLUSH" in theirs, ours=str(ours), theirs=str(theirs))
+    gate.check("server", {r["server"] for r in rows} == {SMB_SERVER}, found=str({r["server"] for r in rows}))
+    failed = {r["op"]: r["errors"] for r in rows if r["errors"]}
+    gate.check("errors", failed.get("CREATE") == COLD and not {"READ", "WRITE", "QUERY_DIRECTORY"} & set(failed),
+               found=str(failed), wanted=COLD)
+    fastest = min(r["server_mean_ns"] for r in rows) / MS
+    gate.check("mean", fastest >= 2 * SMB_DELAY_MS, ms=fastest, wanted=2 * SMB_DELAY_MS)
+    unknown = {r[figure] for r in rows for figure in ("sent_bytes", "received_bytes", "tag_ns", "queue_ns", "mount")}
+    gate.check("unknown", unknown == {None}, found=str(unknown))
+    gate.check("lost", not sum(trace.lost().values()), lost=str(trace.lost()))
+
+
+@suite("server.smb", 600)
+def smb(gate: Gate) -> None:
+    """The client of SMB, and the kernel's own server, which another network namespace asks."""
+    gate.not_native("a file server and a network")
+    if machine.release() != (6, 12):
+        raise Skip("the ksmbd of 6.1 and 7.2 does not find the shares of ksmbd-tools 3.4.7")
+    point = smb_mounted(gate, tmpfs(gate))
+    need_hooks("SMB")
+    file = str(point / "f")
+    smb_slow()
+    with Trace("--fs", "cifs", "--op", "read", "--by", "server") as trace:
+        fileio.read_at(file, range(0, READS * SIZE, SIZE), SIZE, os.O_DIRECT)
+    compare_strata(gate, "direct", trace.strata(op="read", fs="cifs"), READS * 2 * SMB_DELAY_MS * MS)
+    keys = {r["key"] for r in trace.rows("ops", op="read", fs="cifs")}
+    gate.check("by", keys == {SMB_SERVER}, found=str(keys))
+    compare_commands(gate, point)
+    with Trace("--fs", "cifs", "--by", "cache") as trace:
+        read_cold(file)
+    compare_cold(gate, "cold", trace, "cifs")
