@@ -142,14 +142,17 @@ static void conf_set_async(struct bpf_conf *c, const struct session_conf *sc, st
 /* Offsets of the members that tell of requests to servers. */
 static void conf_set_servers(struct server_members *at, struct feature *f)
 {
+	/* a request of FUSE leads to the connection by its mount, or (7.2) by its channel */
+	bool mount = feature_member(f, "fuse", "fuse_req", "fm") >= 0;
 	const struct {
 		const char *module, *type, *member;
 		unsigned short *at;
 	} all[] = {
 		{ "fuse", "fuse_req", "in", &at->fuse_in },
 		{ "fuse", "fuse_req", "out", &at->fuse_out },
-		{ "fuse", "fuse_req", "fm", &at->fuse_mount },
-		{ "fuse", "fuse_mount", "fc", &at->fuse_conn },
+		{ "fuse", "fuse_req", mount ? "fm" : "chan", &at->fuse_mount },
+		{ "fuse", mount ? "fuse_mount" : "fuse_chan", mount ? "fc" : "conn",
+		  &at->fuse_conn },
 		{ "fuse", "fuse_conn", "dev", &at->fuse_dev },
 		{ "fuse", "fuse_copy_state", "req", &at->fuse_copy_req },
 		{ "sunrpc", "rpc_task", "tk_msg", &at->rpc_msg },
@@ -325,7 +328,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	/* programs for a module that is not loaded now are not loaded either */
 	c->servers = c->waits && !c->n_devs &&
 		     (c->at.fuse_in || c->at.rpc_msg || c->at.p9_trans || c->at.smb_host);
-	c->daemons = c->servers && c->at.fuse_copy_req;
+	c->daemons = c->servers && feature_member(f, "fuse", "fuse_copy_state", "req") >= 0;
 	c->served = plan_asked(sc) & ASK_SERVED && feature_nfsd(f);
 	if (c->behalf && !f->interrupt_level)
 		conf_set_level(c);

@@ -375,6 +375,7 @@ static const char *const looked_for[] = {
 	"struct fuse_mount",
 	"struct fuse_conn",
 	"struct fuse_copy_state",
+	"struct fuse_chan",
 	"struct rpc_task",
 	"struct rpc_procinfo",
 	"struct rpc_xprt",
