@@ -247,7 +247,7 @@ unsigned int maps_lanes(unsigned int cpus)
 	return cpus < MAX_LANES ? cpus : MAX_LANES;
 }
 
-/* The maps of patterns. */
+/* The maps of patterns. Each CPU may claim a slot's place for a size. */
 static void accesses_resize(const struct bpf_conf *c, struct bpf_object *obj)
 {
 	struct bpf_map *taken = bpf_object__find_map_by_name(obj, "slots_taken");

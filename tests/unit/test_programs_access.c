@@ -313,9 +313,12 @@ static void test_claimed(void **state)
 /* A size without a place and without room in the hash is lost. */
 static void test_no_room_for_size(void **state)
 {
+	struct access_slot *s;
+	u32 i;
+
 	(void)state;
 	map_of(&access_sizes_even)->max = 1;
-	for (u32 i = 1; i <= ACCESS_SIZES + 3; i++)
+	for (i = 1; i <= ACCESS_SIZES + 3; i++)
 		note_read(23, 0, i * 512);
 	assert_int_equal(live.access_sizes_made[0], 1);
 	assert_int_equal(live.lost[LOST_MAP_FULL], 2);
@@ -323,6 +326,10 @@ static void test_no_room_for_size(void **state)
 	live.epoch = 1;
 	note_read(23, 0, 1 << 20);
 	assert_int_equal(live.drain_wanted, 1);
+	s = slot_of(ROW_WHAT(0, OP_READ, 0), 23, &i);
+	assert_non_null(s);
+	assert_int_equal(s->sums[0].others, 3);
+	assert_int_equal(s->sums[1].others, 1);
 }
 
 /* While another CPU gives a place of the slot to a size, a new size goes without one. */
