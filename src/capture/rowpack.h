@@ -93,7 +93,7 @@ struct cursor {
 	unsigned int n_varying;
 	struct cursor_column varying[PACK_COLUMNS]; /* whose values are not all the same */
 	uint64_t values[PACK_COLUMNS];              /* the row returned last, by column */
-	const uint8_t *tail; /* the column of bytes; NULL: none */
+	const uint8_t *tail;                        /* the column of bytes; NULL: none */
 	size_t tail_len;
 };
 
