@@ -83,14 +83,17 @@ static __always_inline bool access_size_take(volatile unsigned long long *place,
  * The place @at is free, or there is none. */
 GLOBAL int access_count_other(u32 i, u32 at, u32 bytes, u32 odd)
 {
-	struct access_slot *s = bpf_map_lookup_elem(&access_slots, &i);
 	struct access_size key = { i, hist_bucket(bytes) };
 	struct access_sums *sums;
+	struct access_slot *s;
 	bool even = !odd;
 	u32 place;
 	u64 *n;
 
-	if (!op_may_end() || !s)
+	if (!op_may_end() || !CONF(access_slots))
+		return 0;
+	s = bpf_map_lookup_elem(&access_slots, &i);
+	if (!s)
 		return 0;
 	sums = &s->sums[odd & 1];
 	barrier_var(at);
@@ -143,7 +146,7 @@ GLOBAL int access_note(u32 i, u64 offset, u32 bytes, u32 odd)
 	struct access_slot *s;
 	u64 distance;
 
-	if (!op_may_end())
+	if (!op_may_end() || !CONF(access_slots))
 		return 0;
 	s = bpf_map_lookup_elem(&access_slots, &i);
 	if (!s)
