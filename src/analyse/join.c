@@ -29,7 +29,7 @@ struct join_span {
 	size_t requests, n_requests, served, n_served;
 };
 
-/* What the two sides have in common. */
+/* The members which a request and an operation have in common. */
 struct join_one {
 	uint64_t xid;   /* + 1; 0: not known */
 	uint64_t at_ns; /* sent, or begun; CLOCK_REALTIME of its host */
@@ -359,7 +359,7 @@ static void one_join(struct join *j, struct join_request *r, struct join_served 
 }
 
 /* Joins the requests of an xid, from the first one, @i, with the operations from @k on, both in
- * order. One that has no partner is skipped. */
+ * order. A request or an operation without a partner is skipped. */
 static void xid_join(struct pair *p, size_t i, size_t k, void *arg)
 {
 	size_t i_end = i + same_requests(p, i), k_end = k + same_served(p, k);

@@ -182,6 +182,13 @@ static __always_inline int call_fd(struct pt_regs *regs, u32 desc, bool compat)
 	return how == FILE_MAPPED ? mmap_fd(regs) : call_arg(regs, how == FILE_ARG1, compat);
 }
 
+/* Whether offset and length of a call of kind @kind are wanted: patterns have reads and writes
+ * only. */
+static __always_inline bool range_wanted(u32 kind)
+{
+	return CONF(records) || CONF(sent_ops) || (CONF(op_accesses) && kind <= OP_WRITE);
+}
+
 /* Notes number, descriptor, offset and length of a call, as far as the run needs them. */
 static __always_inline void call_note(struct op *op, struct pt_regs *regs, u32 nr, u32 desc,
 				      bool compat, bool begun)
@@ -189,8 +196,7 @@ static __always_inline void call_note(struct op *op, struct pt_regs *regs, u32 n
 	op->call = nr | (compat ? CALL_COMPAT : 0);
 	if (CONF(sent_ops))
 		op->fd = call_fd(regs, desc, compat);
-	/* patterns have reads and writes only */
-	if (CONF(records) || CONF(sent_ops) || (CONF(op_accesses) && CALL_KIND(desc) <= OP_WRITE))
+	if (range_wanted(CALL_KIND(desc)))
 		call_note_range(op, regs, nr % CALL_MAX, CALL_KIND(desc), compat, begun);
 }
 
