@@ -1581,7 +1581,15 @@ static void servers_have_rows(void **state)
 	};
 	rows[1] = (struct server_row){
 		.key = { .server = "10.0.0.7", .op = "GETATTR" },
-		.sums = { 3, 1, 4, 300, 600, 30, 60, 9000, 4000 },
+		.sums = { .count = 3,
+			  .errors = 1,
+			  .resent = 4,
+			  .sent_bytes = 300,
+			  .received_bytes = 600,
+			  .tag_ns = 30,
+			  .queue_ns = 60,
+			  .server_ns = 9000,
+			  .max_ns = 4000 },
 	};
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(hist_add(&rows[i].hist, hist_bucket(2000), rows[i].sums.count), 0);

@@ -95,6 +95,7 @@ struct rpc_call {
 	const struct transport *transport;
 	int status;
 	u16 flags; /* 1: a worker goes on with the call */
+	u64 after; /* programs read whole words */
 };
 
 static const struct device_9p virtio_device = { .tag = "home" };
