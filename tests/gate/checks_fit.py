@@ -91,7 +91,7 @@ def against_its_own_clock(gate: Gate) -> Steps:
         means.append((min(ours), min(theirs)))
     (read, read_clock), (failed, failed_clock) = means
     ratio = (read - failed) / max(1, read_clock - failed_clock)
-    most = 1.3 if gate.native else 1.6  # an emulated CPU takes microseconds for what a probe costs outside of both
+    most = 1.3 if gate.native else 1.6  # 1.34 on an emulated 5.10, cause not known
     gate.check("longer", 0.4 <= ratio <= most, ratio=ratio, wanted=f"0.4..{most}", ours_ns=read - failed,
                workload_ns=read_clock - failed_clock)
     # one that ends 400 ns late has more than half of what a cached read has

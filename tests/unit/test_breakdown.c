@@ -1669,7 +1669,7 @@ static json_int_t sum_of(const json_t *j)
 	return sum;
 }
 
-/* What a daemon did with the time: the parts add up, and what is not known is said. */
+/* The parts of a daemon's time add up, and an unknown split has its reason. */
 static void daemons_have_parts(void **state)
 {
 	const struct missing no_locks = { .stratum = { [ST_LOCK] = "no lock events" } };

@@ -483,7 +483,7 @@ static void requests_to_servers_are_as_they_were_sent(void **state)
 	end(&f);
 }
 
-/* What nfsd served has its xid where others have a length, also if many are alike. */
+/* A request which nfsd served has its xid where others have a length, also if many are alike. */
 static void served_operations_have_their_xid(void **state)
 {
 	struct sent_op sent[11];

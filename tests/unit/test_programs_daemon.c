@@ -418,7 +418,7 @@ static void test_waking_later_than_switch(void **state)
 	assert_split(1, 0, STRATA([ST_SLEEP] = 90));
 }
 
-/* What the thread did before it read, and between its turns, is in none. */
+/* Time of the thread before its first read, and between its turns, is in no turn. */
 static void test_between_turns(void **state)
 {
 	(void)state;
@@ -474,7 +474,8 @@ static void test_reads_twice(void **state)
 	assert_int_equal(all.daemon_ns[ST_SLEEP], 7);
 }
 
-/* What is no request leaves the turn as it is: nothing to read, or a message without an answer. */
+/* A read without a request leaves the turn as it is: of nothing, or of a message without an answer.
+ */
 static void test_reads_no_request(void **state)
 {
 	(void)state;
@@ -516,7 +517,7 @@ static void test_beginning_unseen(void **state)
 	assert_int_equal(task_lookup((u64)&daemon_thread)->turn, TURN_OVER);
 }
 
-/* Of a client which the filters reject: the same. */
+/* A request of a client which the filters reject has no row either, and its turn ends. */
 static void test_filtered_client(void **state)
 {
 	(void)state;

@@ -583,7 +583,7 @@ static void direct_ends(struct direct_read *r)
 				    machine.now - r->begun }));
 }
 
-/* Who ends a call gives its slot to another before it wakes the reader. */
+/* The worker which ends a call gives the slot to another call before it wakes the reader. */
 static void test_nfs_gives_slot(void **state)
 {
 	struct rpc_call next = { .procedure = &read_procedure, .flags = 1 };
