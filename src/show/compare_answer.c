@@ -158,22 +158,32 @@ static void put_mean(FILE *f, const struct compare_row *row, bool whole)
 	fprintf(f, ")");
 }
 
-/* A figure other than the mean: "p99 per fsync on ext4 is higher in new (+18 %)". */
+/* A figure other than the mean: "fsync on ext4: higher p99 in new (+18 %)". */
 static void put_figure(FILE *f, const struct compare_row *row, enum figure fig)
 {
-	static const char *const names[FIG_STRATA] = {
-		[FIG_RATE] = "rate",  [FIG_P50] = "p50",         [FIG_P99] = "p99",
-		[FIG_P999] = "p99.9", [FIG_BYTES] = "mean size", [FIG_DEPTH] = "queue depth",
+	static const char *const names[FIG_STRATA][2] = {
+		[FIG_RATE] = { "lower rate", "higher rate" },
+		[FIG_P50] = { "lower p50", "higher p50" },
+		[FIG_P99] = { "lower p99", "higher p99" },
+		[FIG_P999] = { "lower p99.9", "higher p99.9" },
+		[FIG_BYTES] = { "smaller mean size", "larger mean size" },
+		[FIG_DEPTH] = { "lower queue depth", "higher queue depth" },
 	};
 	const struct compare_figure *v = &row->figures[fig];
-	const char *what = fig >= FIG_STRATA ? stratum_label(fig - FIG_STRATA) : names[fig];
+	bool higher = v->value[NEW] > v->value[BASE];
 	char name[COMPARE_NAME];
 
 	compare_name(name, sizeof(name), row->key);
-	if (fig == FIG_BESIDE)
-		what = row->key->is_request ? "number of merges" : "number of requests";
-	fprintf(f, "%s per %s is %s in new", what, name,
-		v->value[NEW] < v->value[BASE] ? "lower" : "higher");
+	fprintf(f, "%s: ", name);
+	if (fig >= FIG_STRATA)
+		fprintf(f, "%s time in %s", higher ? "more" : "less",
+			stratum_label(fig - FIG_STRATA));
+	else if (fig == FIG_BESIDE)
+		fprintf(f, "%s %s", higher ? "more" : "fewer",
+			row->key->is_request ? "merges each" : "requests each");
+	else
+		fprintf(f, "%s", names[fig][higher]);
+	fprintf(f, " in new");
 	if (v->value[BASE] > 0)
 		fprintf(f, " (%s)",
 			compare_percent(v->value[NEW] - v->value[BASE], v->value[BASE]).s);
@@ -248,8 +258,11 @@ static void put_means(FILE *f, const struct compare *c)
 	put_same(f, c);
 }
 
-/* The first sure figure of any row, those that say most first. */
-static void put_any(FILE *f, const struct compare *c)
+/*
+ * The first sure figure of any row, those that say most first. Returns false if there is none to
+ * tell: all that is sure is a stratum's difference of less than half a nanosecond.
+ */
+static bool put_any(FILE *f, const struct compare *c)
 {
 	static const enum figure order[] = { FIG_TOTAL, FIG_P99,    FIG_P50,   FIG_P999, FIG_RATE,
 					     FIG_COUNT, FIG_BESIDE, FIG_BYTES, FIG_DEPTH };
@@ -264,8 +277,9 @@ static void put_any(FILE *f, const struct compare *c)
 			continue;
 		(st == FIG_TOTAL || st == FIG_COUNT ? put_sum : put_figure)(f, &c->rows[i], st);
 		put_same(f, c);
-		return;
+		return true;
 	}
+	return false;
 }
 
 static const char *article(const char *name)
@@ -370,12 +384,10 @@ char *compare_answer(const struct compare *c)
 		fprintf(f, "base and new are the same: every figure is equal");
 	else if (sure_next(c, NULL))
 		put_means(f, c);
-	else if (c->n_sure)
-		put_any(f, c);
-	else if (c->n_tests)
-		put_none(f, c);
-	else
+	else if (!c->n_tests)
 		put_untested(f, c);
+	else if (!c->n_sure || !put_any(f, c))
+		put_none(f, c);
 	if (!fclose(f))
 		return text;
 	free(text);

@@ -484,6 +484,70 @@ static void commands_may_do_less(void **state)
 	assert_true(!less_is_sure("-d vda"));
 }
 
+/*
+ * The sentence if only figure @fig of the reads has changed, from 4 to @value, or to as many ns if
+ * it is a stratum; the caller frees it.
+ */
+static char *answer_of(enum figure fig, double value)
+{
+	static struct series runs[SIDES][3];
+	struct compare c = { .runs = { runs[BASE], runs[NEW] }, .n_runs = { 3, 3 } };
+	struct compare_figure *f;
+	struct reason why;
+	char *answer;
+
+	for (int side = 0; side < SIDES; side++) {
+		for (unsigned int i = 0; i < 3; i++) {
+			runs[side][i] = (struct series){ .name = strdup("run") };
+			sums_make(&runs[side][i], "read", 101, 101000, 0);
+		}
+	}
+	assert_int_equal(compare_runs(&c, &why), 0);
+	assert_int_equal(c.n_sure, 0);
+	f = &c.rows[0].figures[fig];
+	f->value[BASE] = 4;
+	f->value[NEW] = value;
+	f->sure = true;
+	if (fig >= FIG_STRATA) {
+		c.rows[0].strata_ns[BASE][fig - FIG_STRATA] = 4;
+		c.rows[0].strata_ns[NEW][fig - FIG_STRATA] = llround(value);
+	}
+	c.n_sure = 1;
+	c.identical = false;
+	answer = compare_answer(&c);
+	runs_done(&c);
+	return answer;
+}
+
+/* Where no mean has changed, the sentence names another figure which has. */
+static void other_figures_are_named(void **state)
+{
+	static const struct {
+		enum figure fig;
+		double value;
+		const char *says;
+	} is[] = {
+		{ FIG_RATE, 2, "read: lower rate in new (-50 %)" },
+		{ FIG_P50, 6, "read: higher p50 in new (+50 %)" },
+		{ FIG_P99, 2, "read: lower p99 in new (-50 %)" },
+		{ FIG_P999, 6, "read: higher p99.9 in new (+50 %)" },
+		{ FIG_BYTES, 6, "read: larger mean size in new (+50 %)" },
+		{ FIG_BESIDE, 6, "read: more requests each in new (+50 %)" },
+		{ FIG_BESIDE, 2, "read: fewer requests each in new (-50 %)" },
+		{ FIG_STRATA + ST_DEVICE, 4.2, "no difference that these runs can show" },
+		{ FIG_STRATA + ST_DEVICE, 2, "read: less time in device in new (-50 %)" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(is) / sizeof(*is); i++) {
+		char *answer = answer_of(is[i].fig, is[i].value);
+
+		if (strncmp(answer, is[i].says, strlen(is[i].says)))
+			fail_msg("%s, not %s", answer, is[i].says);
+		free(answer);
+	}
+}
+
 /* Whether three runs of @n operations each differ for sure from three of 101. */
 static bool equal_runs_differ(uint64_t n)
 {
@@ -694,6 +758,7 @@ int main(void)
 		cmocka_unit_test(runs_are_compared),
 		cmocka_unit_test(commands_may_do_less),
 		cmocka_unit_test(equal_runs_may_differ_by_one),
+		cmocka_unit_test(other_figures_are_named),
 		cmocka_unit_test(strata_of_one_side_are_not_compared),
 		cmocka_unit_test(figures_add_up),
 		cmocka_unit_test(damage_is_refused),
