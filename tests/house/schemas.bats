@@ -85,6 +85,22 @@ schemas() { # Python from stdin, with all schemas by their names
 	PY
 }
 
+# The schemas of pages and of Parquet files are for iostrata's own pages, and for readers of docs/ENGINE.md.
+@test "the manual has each member of JSON, and docs/FORMAT.md those of recordings" {
+	schemas <<-'PY'
+		manual = re.sub(r"\\f.|\\", "", pathlib.Path("build/man/iostrata-json.5").read_text())
+		pages = {name: manual for name in SCHEMAS if name.split(".")[1].split("/")[0] not in ("page", "parquet")}
+		# its requests to servers are rows of breakdown's
+		pages["iostrata.capture/1"] = manual + pathlib.Path("docs/FORMAT.md").read_text()
+		assert len(pages) >= 8
+		for name, page in pages.items():
+		    members = {member for _, part in parts(SCHEMAS[name], name) for member in part.get("properties", ())}
+		    told = set(re.findall(r"\w+", page))
+		    lacking = {m for m in members if m.removesuffix("_bytes") not in members - {m}} - told
+		    assert len(members) > 5 and not lacking, (name, lacking)
+	PY
+}
+
 @test "a line that is not as its schema says is told, with its path" {
 	schemas <<-'PY'
 		lost = dict.fromkeys(SCHEMAS["iostrata.top/1"]["$defs"]["lost"]["required"], 0)
