@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * actor: what tests/workload cannot do. Like that with -w it prints "ready", acts when a line
+ * actor: what tests/workload.c cannot do. Like that with -w it prints "ready", acts when a line
  * arrives on stdin, and prints a line of JSON.
  *
  *   actor int80 FILE     32-bit system calls (int $0x80, or as a program of 32-bit ARM), exact

@@ -5,7 +5,7 @@
  *   caller      those of 64-bit programs (built for 32 bits: of such)
  *   caller 32   on x86, those of 32-bit programs, by int $0x80
  *
- * All arguments are -1, so that nearly all fail at once. Like tests/workload with -w it prints
+ * All arguments are -1, so that nearly all fail at once. Like tests/workload.c with -w it prints
  * "ready", calls when a line arrives on stdin, and prints a line of JSON: of each call how often it
  * was made, and how often it failed. Without 32-bit calls it says so instead, and ends with 77.
  */

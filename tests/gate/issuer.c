@@ -11,7 +11,7 @@
  *       vfork      a program that a child executes
  *       daemon     a grandchild, when its parent has ended
  *
- * Like tests/workload -w, when a line has come on stdin:
+ * Like tests/workload.c -w, when a line has come on stdin:
  *
  *   issuer denied FILE N    N new threads that may not fsync FILE: seccomp returns an error, and
  *                           the call is never begun; two such calls each

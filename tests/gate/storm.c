@@ -7,8 +7,8 @@
  *   storm workers FILE N                  N rings, one after the other, each of which has FILE read
  *                                         by workers of io_uring: kernel threads that end with it
  *
- * Like tests/workload with -w it prints "ready", begins when a line arrives on stdin, and prints a
- * line of JSON: the calls of each class that were begun and that were seen to end. The others are
+ * Like tests/workload.c with -w it prints "ready", begins when a line arrives on stdin, and prints
+ * a line of JSON: the calls of each class that were begun and that were seen to end. The others are
  * of threads that were killed, in the call or right before or after it.
  */
 #define _GNU_SOURCE

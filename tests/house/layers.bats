@@ -78,6 +78,10 @@ cmd base bpf trace capture analyse export show top funcs serve run
 	none cat "$BATS_TEST_TMPDIR/upwards"
 	mapfile -t others < <(printf '%s\n' "${sources[@]}" "${headers[@]}" | grep -vE '^src/(trace|funcs)/')
 	none finds '#include <bpf/' "${others[@]}"
+	# programs name their own folder nowhere, and nothing but the contract outside of it
+	includes | awk '$1 ~ /^bpf\// && $2 !~ /^bpf\// && $2 !~ /^(event|cell)\.h$/' >"$BATS_TEST_TMPDIR/outside"
+	none cat "$BATS_TEST_TMPDIR/outside"
+	[[ $(includes | grep -c '^bpf/.* bpf/') -gt 50 ]]
 }
 
 @test "the map has each folder, below the folders from which it includes" {
@@ -151,7 +155,16 @@ includes() {
 	# that commands which do not trace, and so have no run, can be interrupted
 	mapfile -t others < <(but "${sources[@]}" \
 		"src/run/run.c src/run/child.c src/main.c src/run/filters.c src/show/screen.c")
-	none finds '(^|[^_a-z])(ppoll|poll|signal|sigaction|waitpid|fork|kill)[ ]*\(' "${others[@]}"
+	none finds '(^|[^_a-z])(p?poll|p?select|epoll_p?wait2?|signal|sigaction|v?fork|kill)[ ]*\(' "${others[@]}"
+	# manual.c becomes man(1)
+	mapfile -t others < <(but "${sources[@]}" "src/run/child.c src/cmd/manual.c")
+	none finds '(^|[^_a-z])(wait|wait[34]|wait(p?)id|system|popen|posix_spawnp?|exec[lv][pe]*)[ ]*\(' "${others[@]}"
+}
+
+@test "the terminal is the screen's alone" {
+	mapfile -t others < <(but "${sources[@]}" "${headers[@]}" "src/show/screen.c")
+	[[ -n $(finds '(^|[^_a-z])tcsetattr[ ]*\(' src/show/screen.c) ]]
+	none finds '(^|[^_a-z])(tc[gs]etattr|cfmakeraw|newterm|initscr)[ ]*\(|<(curses|term|termios)\.h>' "${others[@]}"
 }
 
 @test "only compat.bpf.h (arch_*.bpf.h for one architecture) and feature.c ask whether the kernel has something" {
@@ -214,6 +227,10 @@ includes() {
 	mapfile -t others < <(but "${sources[@]}" "src/main.c src/run/cli.c src/run/run.c $(echo src/cmd/*.c)")
 	none finds '(^|[^_a-zA-Z])(printf|perror|puts|putchar)[ ]*\(|(^|[^v])fprintf[ ]*\(std' "${others[@]}"
 	none finds '(^|[^/])stdout' "${others[@]}"
+	# messages of libbpf, if asked for, come from its own callback; the screen holds messages back while it is there
+	mapfile -t others < <(but "${others[@]}" "src/trace/feature.c src/show/screen.c")
+	none finds '(^|[^_a-zA-Z])(v?dprintf[ ]*\(|write[ ]*\(([12]|STD(OUT|ERR)_FILENO),)' "${others[@]}"
+	none finds '(^|[^_a-zA-Z/])stderr' "${others[@]}"
 }
 
 @test "the kernel's types are those of vmlinux.h" {

@@ -1,26 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Comments and documents name functions and files that exist, and say their nouns; names in code follow the glossary.
+# Comments, the manual and documents name functions and files that exist, and say their nouns; names in code follow
+# the glossary.
 
 load lib
 
-@test "each function and file named in a comment or document is there" {
+@test "each function and file named in a comment, the manual or a document is there" {
 	none python3 tests/house/names.py .
 }
 
 @test "a function or file that is not there is found, wherever it is named" {
 	cd "$BATS_TEST_TMPDIR"
-	mkdir -p src/base tests/house docs/design
+	mkdir -p src/base tests/house tests/vm docs/design man
 	printf '%s\n' '/* a.c - calls here(), gone() and strlen(); see a.h, b.h and base/a.c. */' \
 		'int here(void); // not_here()' 'char *text = "/* in_text() */";' >src/base/a.c
 	: >src/base/a.h
 	printf '%s\n' 'See `a.c`, `c.md` and build/x.md.' '' 'in_text() and lost() are' >docs/design/a.md
+	printf '%s\n' 'As tests/vm/boot, tests/v*, docs/design and tests/vm/none say.' >man/a.scd
+	printf '%s\n' '// on_test() of tests/none/*' >tests/vm/a.c
+	printf '%s\n' '# see docs/b.md' 'in_code = "docs/c.md"' >tests/vm/a.py
+	: >tests/vm/boot
 	printf '%s\n' 'strlen() # of the C library' >tests/house/names-elsewhere
 	run -0 python3 "$OLDPWD/tests/house/names.py" .
 	[[ $(sort <<<"$output") == "docs/design/a.md:1: there is no c.md
 docs/design/a.md:3: there is no lost()
+man/a.scd:1: there is no tests/vm/none
 src/base/a.c:1: there is no b.h
 src/base/a.c:1: there is no gone()
-src/base/a.c:2: there is no not_here()" ]]
+src/base/a.c:2: there is no not_here()
+tests/vm/a.c:1: there is no on_test()
+tests/vm/a.c:1: there is no tests/none/*
+tests/vm/a.py:1: there is no docs/b.md" ]]
 
 	echo 'memcpy()' >>tests/house/names-elsewhere
 	run -0 python3 "$OLDPWD/tests/house/names.py" .
