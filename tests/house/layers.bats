@@ -185,6 +185,8 @@ includes() {
 	((what >= 5))
 	[[ $(grep -c '^ \* WHEN  ' src/bpf/compat.bpf.h) == "$what" ]]
 	[[ $(grep -c '^ \* DROP  ' src/bpf/compat.bpf.h) == "$what" ]]
+	none awk '/^ \* WHEN  / && !/[0-9]+\.[0-9]+|WHEN  every version: / || /^ \* DROP  / && !/ kernel |DROP  never/' \
+		src/bpf/compat.bpf.h
 	# also of each function: it says so itself, or names the accessor that does
 	awk '
 		/^\/\*/ { said = "" }

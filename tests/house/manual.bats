@@ -6,11 +6,11 @@ load lib
 
 iostrata=build/iostrata
 
-@test "each option that the manual and documents name is there, with its command" {
+@test "each command and option that the manual and documents name is there" {
 	none python3 -B tests/house/options.py "$iostrata" $(commands)
 }
 
-@test "an option that is not there is found, wherever it is named" {
+@test "a command or option that is not there is found, wherever it is named" {
 	here=$PWD
 	cd "$BATS_TEST_TMPDIR"
 	mkdir -p man docs
@@ -26,10 +26,14 @@ iostrata=build/iostrata
 	printf '%s\n' 'With *--slowest* and *--slowset*;' '*iostrata two --slowest 5* | *iostrata one -n*' '```' \
 		'docker --other' '```' >man/a.1.scd
 	printf '%s\n' '`iostrata one -o x -- cc --slowest`, `iostrata two -o x | jq --slurp`' \
-		'`iostrata two --outptu x`' >docs/a.md
+		'`iostrata two --outptu x`, `--slowest` and `--slowset`' '`iostrata three`, iostrata four, `iostrata help`' \
+		'```' '$ sudo iostrata five' '# iostrata one' '```' >docs/a.md
 	run -0 python3 -B "$here/tests/house/options.py" ./tool one two
 	diff - <(sort <<<"$output") <<-'END'
 		docs/a.md:2: iostrata two has no --outptu
+		docs/a.md:2: no command has --slowset
+		docs/a.md:3: there is no command three
+		docs/a.md:5: there is no command five
 		iostrata one --help: iostrata one has no --lost
 		iostrata two --help: iostrata one has no --slowest
 		man/a.1.scd:1: no command has --slowset

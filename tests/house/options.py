@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""options.py IOSTRATA COMMAND...: lists options in the manual, in documents and in help which no command has.
+"""options.py IOSTRATA COMMAND...: lists commands and options in the manual, in documents and in help which are not there.
 
 Looked at are, in the manual and documents below the current directory: "iostrata COMMAND ..." up to the end of the
-line or of the words in quotes, whose options must be of that command; in the manual also "*--option*", which must be
-of any command. Options of other programs are listed below.
+line or of the words in quotes, whose options must be of that command; "iostrata WORD" in quotes, or behind a prompt,
+whose word must be a command; "*--option*" in the manual and "`--option`" in documents, which must be of any command.
+Options of other programs are listed below.
 """
 import pathlib
 import re
 import subprocess
 import sys
 
-OF_OTHERS = {"--inh-caps", "--ambient-caps", "--cap-add"}  # of setpriv(1) and docker
+OF_OTHERS = {"--inh-caps", "--ambient-caps", "--cap-add", "--unit"}  # of setpriv(1), docker and tests/mutate
 OPTION = r"--[a-z][a-z-]*[a-z]|-[A-Za-z](?![\w-])"
 
 
@@ -31,6 +32,13 @@ def uses(text, known):
         yield m.start(), m.group(1), re.findall(r"(?<=\s)(%s)(?=[\s=,.)']|$)" % OPTION, line)
 
 
+def not_commands(text, commands):
+    """(offset, word) of each word that stands where a command does, in @text."""
+    for m in re.finditer(r"(?:`|\*|^ *[#$] +)(?:sudo )?iostrata ([a-z]+)\b", text, re.M):
+        if m.group(1) not in (*commands, "help"):
+            yield m.start(), m.group(1)
+
+
 def main(program, commands):
     helps = {c: help_of(program, c) for c in commands}
     known = {c: options(h) | {"-h", "--help", "-V", "--version"} for c, h in helps.items()}
@@ -45,8 +53,10 @@ def main(program, commands):
             for option in found:
                 if option not in known[command]:
                     print(f"{line_of(at)}: iostrata {command} has no {option}")
-        if not isinstance(name, str) and name.suffix == ".scd":
-            for m in re.finditer(r"\*(--[a-z][a-z-]+)", text):
+        for at, word in not_commands(text, commands):
+            print(f"{line_of(at)}: there is no command {word}")
+        if not isinstance(name, str):
+            for m in re.finditer(r"\*(--[a-z][a-z-]+)" if name.suffix == ".scd" else r"`(--[a-z][a-z-]+)", text):
                 if m.group(1) not in everywhere:
                     print(f"{line_of(m.start())}: no command has {m.group(1)}")
 
