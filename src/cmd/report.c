@@ -75,6 +75,7 @@ struct known {
 	int given;         /* its position on the command line */
 	dev_t dev;         /* with .ino, the identity of the file */
 	ino_t ino;         /* 0: not known */
+	bool unreadable;   /* it is a file, but no recording */
 	char *host, *argv; /* NULL: not known; owned */
 };
 
@@ -108,6 +109,8 @@ static uint64_t look(struct known *k)
 		k->began_ns = rec.header.realtime_ns;
 		k->host = rec.header.host ? strdup(rec.header.host) : NULL;
 		k->argv = rec.header.argv ? strdup(rec.header.argv) : NULL;
+	} else {
+		k->unreadable = true;
 	}
 	recording_close(&rec);
 	fclose(f);
@@ -128,7 +131,7 @@ static int order_check(const struct known *list, int i, struct reason *why)
 	return 0;
 }
 
-/* How several recordings lie to one another: their hosts and times. */
+/* Whether several recordings are of one run of record, of one host, or of several. */
 enum together { OF_ONE_RUN, OF_RUNS, OF_HOSTS };
 
 static bool same(const char *a, const char *b)
@@ -136,27 +139,33 @@ static bool same(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* The host of a pipe is not known before it is read: OF_HOSTS, until then. */
-static enum together together_of(const struct known *list, int n)
-{
-	enum together together = OF_ONE_RUN;
+/* What is known of the files before they are read. */
+struct order {
+	uint64_t bytes;  /* sum of the sizes; 0: not known */
+	int recordings;  /* number of files without the unreadable ones */
+	bool many_hosts; /* of the recordings, as far as known: no pipe tells its host yet */
+};
 
-	for (int i = 1; i < n; i++) {
-		if (!same(list[i].host, list[0].host))
-			return OF_HOSTS;
-		if (!same(list[i].argv, list[0].argv))
-			together = OF_RUNS;
+static void order_fill(struct order *o, const struct known *list, int n)
+{
+	const struct known *first = NULL;
+
+	for (int i = 0; i < n; i++) {
+		if (list[i].unreadable)
+			continue;
+		if (o->recordings++)
+			o->many_hosts |= !first->host || !same(list[i].host, first->host);
+		else
+			first = &list[i];
 	}
-	return together;
 }
 
 /* Sorts the files @names by their beginning. Files with an unknown beginning, like pipes, come
- * first, in their order on the command line. Sets @ret_bytes to the sum of the sizes; 0: not known.
- * 0; -1 with @why: a file is named twice. */
-static int report_order(char **names, int n, uint64_t *ret_bytes, enum together *ret_together,
-			struct reason *why)
+ * first, in their order on the command line. 0; -1 with @why: a file is named twice. */
+static int report_order(char **names, int n, struct order *ret, struct reason *why)
 {
 	struct known *list = calloc(n, sizeof(*list));
+	struct order order = {};
 	uint64_t sum = 0, size;
 	bool all = true;
 	int err = 0;
@@ -174,8 +183,9 @@ static int report_order(char **names, int n, uint64_t *ret_bytes, enum together 
 		qsort(list, n, sizeof(*list), compare);
 		for (int i = 0; i < n; i++)
 			names[i] = list[i].name;
-		*ret_bytes = all ? sum : 0;
-		*ret_together = together_of(list, n);
+		order.bytes = all ? sum : 0;
+		order_fill(&order, list, n);
+		*ret = order;
 	}
 	for (int i = 0; i < n; i++) {
 		free(list[i].host);
@@ -200,7 +210,8 @@ struct report {
 	char of_ops[64];               /* filters of operations alone: they choose no requests */
 	bool no_reader;                /* the output's pipe was closed */
 	bool is_only;                  /* there is one recording */
-	bool of_hosts;                 /* those read are of several hosts */
+	bool of_hosts, of_runs;        /* the recordings read are of several hosts, or runs */
+	int n_read;                    /* number of recordings read, damaged ones included */
 	bool has_events;               /* an operation or request was read, chosen or not */
 	FILE *out;                     /* the output */
 	struct breakdown_view view;
@@ -399,6 +410,7 @@ static int header_keep(struct report *r, struct recording *rec, struct reason *w
 			"calls");
 	if (r->header.monotonic_ns) {
 		r->of_hosts |= !same(rec->header.host, r->header.host);
+		r->of_runs |= !same(rec->header.argv, r->header.argv);
 		return 0;
 	}
 	r->header = rec->header;
@@ -540,6 +552,14 @@ static int record_add(struct report *r, const struct recording *rec, const struc
 	return ev->kind == CHUNK_SERVER_REQUESTS ? 0 : event(r, rec, ev, why);
 }
 
+/* Counts the recording @name, whose records follow. */
+static void report_counted(struct report *r, const char *name)
+{
+	if (!r->n_read)
+		r->view.recording = name;
+	r->view.more_recordings = r->n_read++;
+}
+
 /* Reads one recording. 0; 1 with @why: it is damaged; -1 with @why: report has to end. */
 static int file_read(struct report *r, FILE *f, const char *name, struct reason *why)
 {
@@ -549,6 +569,7 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 	unsigned int n = 0;
 
 	if (!got) {
+		report_counted(r, name);
 		say_trigger(r, &rec);
 		err = header_keep(r, &rec, why);
 		if (!err && r->page.html && page_data_begin(&r->page.data, &rec))
@@ -713,10 +734,17 @@ static void say_hidden(const struct report *r)
 			r->servers_hidden == 1 ? "is" : "are");
 }
 
-/* Several recordings are one table: says so, since their sums may mislead. */
-static void say_together(const struct report *r, enum together together, int n)
+static enum together together_of(const struct report *r)
 {
+	return r->of_hosts ? OF_HOSTS : r->of_runs ? OF_RUNS : OF_ONE_RUN;
+}
+
+/* Several recordings are one table: says so, since their sums may mislead. */
+static void say_together(const struct report *r)
+{
+	enum together together = together_of(r);
 	uint64_t twice = 0, gap = 0;
+	int n = r->n_read;
 
 	if (n < 2 || r->events)
 		return;
@@ -750,19 +778,16 @@ static int report_files(struct report *r, char **names, int n)
 {
 	struct reason why;
 	int got, err, status = 0;
-	uint64_t total = 0;
-	enum together together = OF_ONE_RUN;
+	struct order order = {};
 
-	if (report_order(names, n, &total, &together, &why))
+	if (report_order(names, n, &order, &why))
 		return cmd_fail(&why);
-	r->replay.conf.hosts = r->page.data.hosts = together == OF_HOSTS;
+	r->replay.conf.hosts = r->page.data.hosts = order.many_hosts;
 	err = r->events ? events_head(r->out, r->events) : 0;
 	if (!r->events ||
 	    !isatty(fileno(r->out))) /* else the records are printed on the terminal */
-		progress_begin(&r->progress, stderr, total);
-	r->is_only = n == 1;
-	r->view.recording = names[0];
-	r->view.more_recordings = n - 1;
+		progress_begin(&r->progress, stderr, order.bytes);
+	r->is_only = order.recordings == 1;
 	for (int i = 0; i < n && !err && !interrupt_came(); i++) {
 		got = file_report(r, names[i], &why);
 		if (r->no_reader) /* the reader has seen enough */
@@ -776,11 +801,8 @@ static int report_files(struct report *r, char **names, int n)
 	}
 	progress_end(&r->progress);
 	say_interrupted(r);
-	if (together == OF_HOSTS && !r->of_hosts) {
-		together = OF_RUNS;
-		r->replay.conf.hosts = false;
-	}
-	say_together(r, together, n);
+	r->replay.conf.hosts = r->of_hosts;
+	say_together(r);
 	say_hidden(r);
 	if (!err && !interrupt_came() && r->header.monotonic_ns &&
 	    report_time_reached(&r->time, &why))

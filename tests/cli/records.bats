@@ -79,6 +79,43 @@ costs() {
 	[[ $output == "recorded in a.ios and 1 more for "* || $output == "recorded in b.ios and 1 more for "* ]]
 }
 
+@test "report: a file that is no recording is not counted among the recordings" {
+	for host in one other; do
+		"$BATS_FILE_TMPDIR/records" -h "$host" "$tmp/$host.ios" 1009
+	done
+	: >"$tmp/empty.ios"
+	cd "$tmp"
+	for files in "one.ios empty.ios" "empty.ios one.ios" "empty.ios /dev/null one.ios"; do
+		# shellcheck disable=SC2086 # words
+		expect 1 report --by pid $files
+		[[ $output == "recorded in one.ios for "* && $output != *one:* ]]
+		[[ $stderr == "error: 'empty.ios' is empty"* && $stderr != *recordings\ * && $stderr != *compare* ]]
+	done
+	for files in "one.ios other.ios empty.ios" "empty.ios other.ios one.ios"; do
+		# shellcheck disable=SC2086 # words
+		expect 1 report $files
+		[[ $output == "recorded in "*" and 1 more for "* ]]
+		[[ $stderr == *$'\n'"2 recordings of several hosts are added up; "*$'\n'"hint: 'iostrata compare' shows their differences" ]]
+	done
+	# a damaged recording counts: its records up to the damage are shown
+	head -c 9000 other.ios >cut.ios
+	expect 1 report one.ios cut.ios
+	[[ $output == "recorded in one.ios and 1 more for "* || $output == "recorded in cut.ios and 1 more for "* ]]
+	[[ $stderr == *"2 recordings of several hosts are added up"* ]]
+}
+
+@test "report: recordings from pipes are kept apart by host" {
+	for host in one other; do
+		"$BATS_FILE_TMPDIR/records" -h "$host" "$tmp/$host.ios" 1009
+	done
+	expect 0 report -j --by pid <(cat "$tmp/one.ios") <(cat "$tmp/other.ios")
+	[[ $stderr == *"2 recordings of several hosts are added up"* ]]
+	json '[.ops[].key | split(":")[0]] | unique == ["one", "other"]'
+	expect 0 report -j --by pid <(cat "$tmp/one.ios") "$tmp/one.ios"
+	[[ $stderr == *"2 recordings are added up; they overlap for "* ]]
+	json 'all(.ops[]; .key | contains(":") | not)'
+}
+
 @test "report: a map is of what was asked for" {
 	"$BATS_FILE_TMPDIR/records" "$tmp/a.ios" 1009
 	expect 0 report --heat "$tmp/a.ios"
