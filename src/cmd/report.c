@@ -443,9 +443,15 @@ static int header_keep(struct report *r, struct recording *rec, struct reason *w
 	return 0;
 }
 
+static struct events_form events_form(const struct report *r)
+{
+	return (struct events_form){ r->events, r->view.terminal ? r->view.width : 0 };
+}
+
 static int event(struct report *r, const struct recording *rec, const struct stored_event *ev,
 		 struct reason *why)
 {
+	const struct events_form form = events_form(r);
 	uint64_t end;
 	int err = 0;
 
@@ -465,7 +471,7 @@ static int event(struct report *r, const struct recording *rec, const struct sto
 		report_heat_add(&r->heats, rec, ev, r->replay.conf.first_ns);
 		return 0;
 	}
-	err = events_put(r->out, r->events, rec, ev, syscall_names(rec->header.machine), &r->names);
+	err = events_put(r->out, &form, rec, ev, syscall_names(rec->header.machine), &r->names);
 	r->no_reader = err == -EPIPE;
 	if (err)
 		return reason_set(why, EXIT_FAILED, "cannot write the output: %s", strerror(-err));
@@ -777,13 +783,14 @@ static int join_sides(struct report *r, struct reason *why)
 static int report_files(struct report *r, char **names, int n)
 {
 	struct reason why;
+	const struct events_form form = events_form(r);
 	int got, err, status = 0;
 	struct order order = {};
 
 	if (report_order(names, n, &order, &why))
 		return cmd_fail(&why);
 	r->replay.conf.hosts = r->page.data.hosts = order.many_hosts;
-	err = r->events ? events_head(r->out, r->events) : 0;
+	err = r->events ? events_head(r->out, &form) : 0;
 	if (!r->events ||
 	    !isatty(fileno(r->out))) /* else the records are printed on the terminal */
 		progress_begin(&r->progress, stderr, order.bytes);

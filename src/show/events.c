@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "show/events.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,12 +11,25 @@
 #include "capture/event_row.h"
 #include "capture/reader.h"
 
-/* Text: one line; the last column can have any length. */
+/* Text: one line. The last column is the name of a file or disk; the columns before have a fixed
+ * width. */
+enum {
+	NARROW_COLUMNS = 15 + 1 + 8 + 1 + 6 + 1 + 9 + 1 + 7 + 1 + 15 + 1, /* before the name */
+	WIDE_COLUMNS = NARROW_COLUMNS + 1 + 14 + 1 + 9 + 1 + 7,
+	NAME_LEAST = 14,
+};
 
-static void text_head(struct text_out *o)
+static bool is_wide(const struct events_form *form)
 {
-	text_put(o, "%15s %-8s %-5s %9s %7s %14s %9s %7s %-15s %s\n", "TIME", "WHAT", "OP", "TOOK",
-		 "BYTES", "OFFSET", "RESULT", "TID", "COMM", "FILE OR DISK");
+	return !form->columns || form->columns >= WIDE_COLUMNS + NAME_LEAST;
+}
+
+static void text_head(struct text_out *o, const struct events_form *form)
+{
+	text_put(o, "%15s %-8s %-6s %9s %7s", "TIME", "WHAT", "OP", "TOOK", "BYTES");
+	if (is_wide(form))
+		text_put(o, " %14s %9s %7s", "OFFSET", "RESULT", "TID");
+	text_put(o, " %-15s %s\n", "COMM", "FILE OR DISK");
 }
 
 static void text_put_number(struct text_out *o, int width, uint64_t n, bool known)
@@ -40,40 +54,53 @@ static void text_result(struct text_out *o, const struct event_row *s)
 		text_put(o, " %9s", "ok");
 }
 
-static void text_event(struct text_out *o, const struct event_row *s)
+static void text_name(struct text_out *o, const struct events_form *form, const char *name)
+{
+	char safe[TEXT_SAFE_CAP(PATH_CAP + 64)], fit[sizeof(safe)];
+	int width = form->columns - (is_wide(form) ? WIDE_COLUMNS : NARROW_COLUMNS);
+
+	text_safe(safe, sizeof(safe), name);
+	if (form->columns)
+		text_fit(fit, sizeof(fit), safe, width > NAME_LEAST ? width : NAME_LEAST,
+			 TEXT_CUT_MIDDLE);
+	text_put(o, "%s\n", form->columns ? fit : safe);
+}
+
+static void text_event(struct text_out *o, const struct events_form *form,
+		       const struct event_row *s)
 {
 	int64_t since = s->start_ns - s->rec->header.monotonic_ns;
 	uint64_t ns = since < 0 ? -since : since; /* the event may have begun before this file */
-	char comm[TEXT_SAFE_CAP(COMM_LEN)] = "-", fit[64], name[TEXT_SAFE_CAP(PATH_CAP + 64)];
-	char when[32];
+	char comm[TEXT_SAFE_CAP(COMM_LEN)] = "-", fit[64], when[32];
 	const char *subject = s->op ? s->path : event_row_disk(s);
 
 	if (s->who && s->who->tid)
 		text_safe_n(comm, sizeof(comm), s->who->comm, strnlen(s->who->comm, COMM_LEN));
-	text_safe(name, sizeof(name), subject ? subject : "-");
 	snprintf(when, sizeof(when), "%s%llu.%09llu", since < 0 ? "-" : "",
 		 (unsigned long long)ns / 1000000000, (unsigned long long)ns % 1000000000);
-	text_put(o, "%15s %-8s %-5s %9s", when, s->op ? "op" : "request", s->op_name,
+	text_put(o, "%15s %-8s %-6s %9s", when, s->op ? "op" : "request", s->op_name,
 		 text_ns(s->total_ns).s);
 	text_put_number(o, 7, s->len, s->len != ~0ULL);
-	text_put_number(o, 14, s->offset, s->offset != ~0ULL);
-	text_result(o, s);
-	text_put_number(o, 7, s->who ? s->who->tid : 0, s->who && s->who->tid);
+	if (is_wide(form)) {
+		text_put_number(o, 14, s->offset, s->offset != ~0ULL);
+		text_result(o, s);
+		text_put_number(o, 7, s->who ? s->who->tid : 0, s->who && s->who->tid);
+	}
 	text_fill(o, ' ', 1);
 	text_put(o, "%s", (text_fit(fit, sizeof(fit), comm, 15, TEXT_CUT_TAIL), fit));
 	text_fill(o, ' ', 16 - text_width(fit));
-	text_put(o, "%s\n", name);
+	text_name(o, form, subject ? subject : "-");
 }
 
 static const struct columns columns = { .list = event_columns };
 
-int events_head(FILE *f, enum events_format format)
+int events_head(FILE *f, const struct events_form *form)
 {
 	struct json j = { .out = { .f = f } };
 
-	if (format == EVENTS_TEXT) {
-		text_head(&j.out);
-	} else if (format == EVENTS_CSV) {
+	if (form->format == EVENTS_TEXT) {
+		text_head(&j.out, form);
+	} else if (form->format == EVENTS_CSV) {
 		columns_csv_titles(&j.out, &columns);
 	} else {
 		json_put_begin(&j, NULL, '{');
@@ -92,7 +119,7 @@ static void json_event(struct json *j, const struct event_row *s)
 	text_put(&j->out, "\n");
 }
 
-int events_put(FILE *f, enum events_format format, const struct recording *rec,
+int events_put(FILE *f, const struct events_form *form, const struct recording *rec,
 	       const struct stored_event *ev, const char *(*call_name)(unsigned short call),
 	       struct event_names *names)
 {
@@ -100,9 +127,9 @@ int events_put(FILE *f, enum events_format format, const struct recording *rec,
 	struct event_row s;
 
 	event_row_fill(&s, names, rec, ev, call_name);
-	if (format == EVENTS_TEXT)
-		text_event(&j.out, &s);
-	else if (format == EVENTS_CSV)
+	if (form->format == EVENTS_TEXT)
+		text_event(&j.out, form, &s);
+	else if (form->format == EVENTS_CSV)
 		columns_csv(&j.out, &columns, &s);
 	else
 		json_event(&j, &s);

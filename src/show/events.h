@@ -16,12 +16,19 @@ struct recording;
 
 enum events_format { EVENTS_NONE, EVENTS_TEXT, EVENTS_CSV, EVENTS_JSON };
 
+struct events_form {
+	enum events_format format;
+	/* Of the terminal for text: a path is cut in its middle to fit, and narrow terminals show
+	 * no offset, result and thread. 0: paths are whole. */
+	int columns;
+};
+
 /* Writes the titles of text and CSV, or the schema line of JSON. 0 or -errno. */
-int events_head(FILE *f, enum events_format format);
+int events_head(FILE *f, const struct events_form *form);
 
 /* Writes one event. @names is all 0 before the first event of a recording; call event_names_done()
  * after the last. 0 or -errno. */
-int events_put(FILE *f, enum events_format format, const struct recording *rec,
+int events_put(FILE *f, const struct events_form *form, const struct recording *rec,
 	       const struct stored_event *ev, const char *(*call_name)(unsigned short call),
 	       struct event_names *names);
 

@@ -198,6 +198,33 @@ both_sides() {
 	expect 1 report "$tmp/c.ios" "$tmp/cut.ios"
 }
 
+@test "report, compare and export: what a terminal shows fits its width" {
+	"$BATS_FILE_TMPDIR/records" -x -h "$(printf 'x%.0s' {1..60})" "$tmp/a.ios" 1009
+	"$BATS_FILE_TMPDIR/records" "$tmp/b.ios" 1009
+	for asked in "" -v "--by file -v" "--by server" "--slowest 3 --timeline" --heat "--by file --pattern" "-T blk -Q" \
+			"--from 1us" "--events text"; do
+		# shellcheck disable=SC2086 # words
+		on_terminal "$iostrata" report $asked "$tmp/a.ios"
+		(($(wc -l <"$tmp/out") > 10))
+		fits_80_columns "$tmp/out" || { echo "report $asked"; false; }
+	done
+	# all columns where there is room
+	[[ $(head -n 1 "$tmp/out") == *" BYTES COMM "* ]]
+	expect 0 report --events text "$tmp/a.ios"
+	[[ $(head -n 1 <<<"$output") == *" BYTES "*" OFFSET "*" RESULT "*" TID COMM "* ]]
+	# however long its kind is, each operation has its bytes in the same column
+	awk '$2 == "op" && $6 == 4096 { print index($0, " 4096 ") }' <<<"$output" | sort -u >"$tmp/columns"
+	(($(wc -l <"$tmp/columns") == 1 && $(grep -c ' served ' <<<"$output") > 10))
+	on_terminal "$iostrata" compare -v "$tmp/a.ios" "$tmp/b.ios"
+	fits_80_columns "$tmp/out"
+	for format in otf2 parquet chrome; do
+		script -qec "'$iostrata' export --to $format -o '$tmp/a-directory-of-$format' '$tmp/a.ios'" /dev/null \
+			</dev/null | tr -d '\r' >"$tmp/out"
+		(($(wc -w <"$tmp/out") > 3)) || [[ $format == chrome ]]
+		fits_80_columns "$tmp/out" || { echo "export $format"; false; }
+	done
+}
+
 @test "compare: two million records a second, by each of two threads" {
 	cp "$long" "$tmp/copy.ios"
 	# of two million operations and 200,000 requests

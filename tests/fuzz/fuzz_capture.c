@@ -45,6 +45,7 @@ static void recording_read(FILE *f, bool pages)
 	static FILE *out;
 	struct recording rec;
 	struct stored_event ev;
+	struct events_form form;
 	struct page_data page = {};
 	struct join join = {};
 	struct snapshot sn;
@@ -60,7 +61,8 @@ static void recording_read(FILE *f, bool pages)
 			CHECK(!join_add(&join, &rec, &ev));
 			if (ev.kind == CHUNK_SERVER_REQUESTS)
 				continue;
-			events_put(out, EVENTS_TEXT + n % 3, &rec, &ev, no_call, &names);
+			form = (struct events_form){ EVENTS_TEXT + n % 3, n % 160 };
+			events_put(out, &form, &rec, &ev, no_call, &names);
 			if (pages && (ev.kind == CHUNK_OPS || ev.kind == CHUNK_REQUESTS))
 				CHECK(!page_data_add(&page, &rec, &ev, stored_event_end(&ev)));
 			if (replay_add(&r, &rec, &ev, &why))
