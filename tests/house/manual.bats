@@ -85,6 +85,19 @@ table_rows() {
 	[[ $(comm -13 <(sort "$BATS_TEST_TMPDIR/codes") <(sort "$BATS_TEST_TMPDIR/told") | tr '\n' ' ') == "0 126 127 " ]]
 }
 
+@test "the manual has each kind of operation, where they are explained and where --op takes them" {
+	kinds=$("$iostrata" breakdown --op nosuch 2>&1 | sed -n 's/^hint: --op takes \(.*\), and system calls.*/\1/p' |
+		sed 's/ and /, /; s/,//g')
+	(($(wc -w <<<"$kinds") > 10))
+	for heading in '# OPERATIONS' '## Which operations does --op choose?'; do
+		sed -n "/^$heading/,/^#*# [A-Z].*[A-Z?]\$/p" man/iostrata.1.scd | sed 1d >"$BATS_TEST_TMPDIR/part"
+		[[ $heading == '# OPERATIONS' ]] || sed -i '/^#/,$d' "$BATS_TEST_TMPDIR/part"
+		for kind in $kinds; do
+			grep -qw "_${kind}_" "$BATS_TEST_TMPDIR/part" || { echo "$heading: $kind"; false; }
+		done
+	done
+}
+
 @test "the README has each command" {
 	for command in $(commands); do
 		grep -q "^| \`iostrata $command[ \`]" README.md || { echo "$command"; false; }
