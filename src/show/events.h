@@ -18,8 +18,8 @@ enum events_format { EVENTS_NONE, EVENTS_TEXT, EVENTS_CSV, EVENTS_JSON };
 
 struct events_form {
 	enum events_format format;
-	/* Of the terminal for text: a path is cut in its middle to fit, and narrow terminals show
-	 * no offset, result and thread. 0: paths are whole. */
+	/* For text: the terminal's width. Paths are cut in their middle to fit, and a narrow
+	 * terminal shows no offset, result and thread. 0: paths are whole. */
 	int columns;
 };
 
