@@ -16,7 +16,8 @@
 #include "show/screen.h"
 
 static const int *coming; /* ends with SCREEN_NO_PRESS */
-static char lines[40][80];
+static char lines[40][81];
+static enum screen_style styles[40];
 static int taken;
 
 int screen_press(void)
@@ -31,8 +32,8 @@ int screen_width(void)
 
 int screen_put(int y, int x, int width, enum screen_style style, const char *safe)
 {
-	(void)style;
 	assert_in_range(y, 0, 39);
+	styles[y] = x < 9 ? style : styles[y];
 	assert_in_range(x, 0, 79);
 	return snprintf(lines[y] + x, sizeof(lines[y]) - x, "%-*.*s", (int)strlen(safe), width,
 			safe);
@@ -73,7 +74,8 @@ static void on_own(struct presses *p)
 }
 
 static const struct press own[] = {
-	{ on_own, 'x', "x", "a press of the view" },
+	{ on_own, 'x', "x",
+	  "a press of the view, told in more words than a terminal of 80 columns has room for: " },
 	{ on_own, SCREEN_ESCAPE, NULL, NULL },
 	{},
 };
@@ -120,6 +122,7 @@ static void test_common(void **state)
 	start();
 	assert_false(press(SCREEN_NO_PRESS));
 	for (size_t i = 0; i < sizeof(moves) / sizeof(*moves); i++) {
+		view.moved = 0;
 		assert_true(press(moves[i].key));
 		assert_int_equal(view.moved, moves[i].moved);
 	}
@@ -140,12 +143,29 @@ static void test_common(void **state)
 	press('-');
 	press('-');
 	assert_int_equal(view.presses.interval_ns, 2000000000);
-	press('y'); /* no key */
+	press('Z'); /* no key */
 	press('x');
 	assert_int_equal(view.own, 1);
 }
 
-/* The page of keys closes by h, ? and Esc; on the page, Esc does nothing else. */
+/* From each interval to the next, up and down, and no further; from others to the next one, too. */
+static void test_intervals(void **state)
+{
+	static const uint64_t ms[] = { 100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000 };
+	enum { N = sizeof(ms) / sizeof(*ms) };
+
+	(void)state;
+	for (int i = 0; i < N; i++) {
+		assert_int_equal(interval_faster(ms[i] * 1000000), ms[i - !!i] * 1000000);
+		assert_int_equal(interval_slower(ms[i] * 1000000), ms[i + (i < N - 1)] * 1000000);
+	}
+	assert_int_equal(interval_faster(3000000000), 2000000000);
+	assert_int_equal(interval_slower(3000000000), 5000000000);
+	assert_int_equal(interval_faster(23), 23);
+	assert_int_equal(interval_slower(61000000000), 61000000000);
+}
+
+/* The page of keys closes by h, ?, Esc and Backspace; on the page, Esc does nothing else. */
 static void test_help(void **state)
 {
 	(void)state;
@@ -161,11 +181,19 @@ static void test_help(void **state)
 	assert_true(view.presses.help);
 	press('h');
 	assert_false(view.presses.help);
+	press('h');
+	press(SCREEN_BACKSPACE);
+	assert_false(view.presses.help);
 
 	presses_put_help(&view.presses);
 	assert_string_equal(lines[0], "test: keys");
+	assert_int_equal(styles[0], STYLE_TITLES);
+	assert_int_equal(styles[1], STYLE_BOLD);
 	assert_string_equal(lines[1] + 1, "x");
-	assert_string_equal(lines[1] + 9, "a press of the view");
+	/* cut to the width */
+	assert_string_equal(lines[1] + 9,
+			    "a press of the view, told in more words than a terminal of "
+			    "80 columns h");
 	assert_string_equal(lines[2] + 1, "q");
 	assert_string_equal(lines[2] + 9, "quit");
 	assert_string_equal(lines[8] + 1, "arrows");
@@ -187,9 +215,13 @@ static void test_quit(void **state)
 	assert_false(presses_handle(&view.presses));
 }
 
-/* A view may take each press before all else, q and the page of keys included. */
+/* A view may take each press before all else, q and the page of keys included; or none. */
 static void test_take(void **state)
 {
+	static const struct press_view takes_none = {
+		"test: keys", sort, reverse, move, NULL, own
+	};
+
 	(void)state;
 	start();
 	view.takes = true;
@@ -202,14 +234,16 @@ static void test_take(void **state)
 	press('h');
 	assert_int_equal(taken, 'h');
 	assert_true(view.presses.help);
+	view.presses.view = &takes_none;
+	press('q');
+	assert_true(view.presses.quit);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_common),
-		cmocka_unit_test(test_help),
-		cmocka_unit_test(test_quit),
+		cmocka_unit_test(test_common), cmocka_unit_test(test_intervals),
+		cmocka_unit_test(test_help),   cmocka_unit_test(test_quit),
 		cmocka_unit_test(test_take),
 	};
 
