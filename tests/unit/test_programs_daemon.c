@@ -5,32 +5,10 @@
  */
 #include <stddef.h>
 
+#include "kernel/fuse.h"
 #include "kernel/machine.h"
 
 /* Members of the kernel's structures which the programs read. */
-struct connection {
-	u64 before;
-	u32 dev;
-};
-
-struct fuse_mount_point {
-	u64 before;
-	const struct connection *connection;
-};
-
-struct fuse_request {
-	u64 before;
-	struct {
-		u32 len, opcode;
-		u64 unique;
-	} in;
-	struct {
-		u32 len;
-		int error;
-	} out;
-	const struct fuse_mount_point *mount;
-};
-
 struct copy {
 	u64 before;
 	struct fuse_request *req;
@@ -50,11 +28,7 @@ static int start(void **state)
 	(void)state;
 	machine_start();
 	conf.servers = conf.daemons = 1;
-	conf.at.fuse_in = offsetof(struct fuse_request, in);
-	conf.at.fuse_out = offsetof(struct fuse_request, out);
-	conf.at.fuse_mount = offsetof(struct fuse_request, mount);
-	conf.at.fuse_conn = offsetof(struct fuse_mount_point, connection);
-	conf.at.fuse_dev = offsetof(struct connection, dev);
+	fuse_offsets_set();
 	conf.at.fuse_copy_req = offsetof(struct copy, req);
 	file_init(&file, "ext4", 8 << MINOR_BITS | 17, 29, S_IFREG);
 	disk_init(&disk, 8, 16, true);

@@ -5,34 +5,12 @@
  */
 #include <stddef.h>
 
+#include "kernel/fuse.h"
 #include "kernel/machine.h"
 
 enum { SIZE = 4096 };
 
 /* Members of the kernel's structures which the programs read. */
-struct connection {
-	u64 before;
-	u32 dev;
-};
-
-struct fuse_mount_point {
-	u64 before;
-	const struct connection *connection;
-};
-
-struct fuse_request {
-	u64 before;
-	struct {
-		u32 len, opcode;
-		u64 unique;
-	} in;
-	struct {
-		u32 len;
-		int error;
-	} out;
-	const struct fuse_mount_point *mount;
-};
-
 struct procedure {
 	u64 before;
 	const char *name;
@@ -126,11 +104,7 @@ static int start(void **state)
 	conf.row_slots = 0;
 	conf.file_details = conf.op_extras = 1;
 	conf.servers = 1;
-	conf.at.fuse_in = offsetof(struct fuse_request, in);
-	conf.at.fuse_out = offsetof(struct fuse_request, out);
-	conf.at.fuse_mount = offsetof(struct fuse_request, mount);
-	conf.at.fuse_conn = offsetof(struct fuse_mount_point, connection);
-	conf.at.fuse_dev = offsetof(struct connection, dev);
+	fuse_offsets_set();
 	conf.at.rpc_xprt = offsetof(struct rpc_call, transport);
 	conf.at.rpc_status = offsetof(struct rpc_call, status);
 	conf.at.rpc_flags = offsetof(struct rpc_call, flags);
