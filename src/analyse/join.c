@@ -25,6 +25,9 @@ struct join_text {
 
 struct join_span {
 	uint64_t begin_ns, end_ns; /* CLOCK_REALTIME */
+	uint64_t monotonic_ns;     /* the begin by CLOCK_MONOTONIC */
+	char *host;                /* hostile; owned */
+	unsigned int missing;      /* strata, as 1 << stratum */
 	/* the first ones of join.request and join.serve, after they are sorted, and how many */
 	size_t requests, n_requests, served, n_served;
 };
@@ -69,10 +72,16 @@ static uint64_t real_ns(const struct recording *rec, uint64_t ns)
 
 int join_begin(struct join *j, const struct recording *rec)
 {
+	struct join_span *span;
+
 	if (list_reserve((void **)&j->spans, &j->spans_cap, j->n_spans, sizeof(*j->spans)))
 		return -ENOMEM;
-	j->spans[j->n_spans++] = (struct join_span){ .begin_ns = rec->header.realtime_ns };
-	return 0;
+	span = &j->spans[j->n_spans++];
+	*span = (struct join_span){ .begin_ns = rec->header.realtime_ns,
+				    .monotonic_ns = rec->header.monotonic_ns,
+				    .host = strdup(rec->header.host ? rec->header.host : ""),
+				    .missing = rec->strata_missing };
+	return span->host ? 0 : -ENOMEM;
 }
 
 void join_end(struct join *j, const struct recording *rec)
@@ -81,7 +90,7 @@ void join_end(struct join *j, const struct recording *rec)
 
 	span->end_ns = span->begin_ns + recording_covers(rec);
 	if (span->n_served)
-		j->missing |= rec->strata_missing;
+		j->missing |= span->missing;
 }
 
 /* The entry of @text. NULL: out of memory. */
@@ -334,28 +343,65 @@ static int offset_find(struct pair *p)
 	return 0;
 }
 
-static void row_add(const struct join *j, struct join_row *row, const struct join_request *r,
-		    const struct join_served *s)
+static void strata_unpack(const struct join *j, const struct join_served *s, uint64_t strata[ST_N])
 {
 	const uint8_t *at = j->strata + s->strata, *end = j->strata + j->strata_len;
-	uint64_t set = 0, ns = 0;
+	uint64_t set = 0;
 
-	row->count++;
-	row->total_ns += r->tag_ns + r->queue_ns + r->server_ns;
-	row->tag_ns += r->tag_ns;
-	row->queue_ns += r->queue_ns;
-	row->network_ns += r->server_ns - s->total_ns;
+	memset(strata, 0, ST_N * sizeof(*strata));
 	varint_get(&at, end, &set);
 	for (int i = 0; i < ST_N; i++)
-		if (set >> i & 1 && varint_get(&at, end, &ns))
-			row->strata[i] += ns;
+		if (set >> i & 1)
+			varint_get(&at, end, &strata[i]);
+}
+
+static struct joined joined_make(const struct join *j, const struct join_request *r,
+				 const struct join_served *s)
+{
+	const struct join_span *client = &j->spans[r->one.recording];
+	const struct join_span *server = &j->spans[s->one.recording];
+	uint64_t since = r->one.at_ns - r->tag_ns - r->queue_ns - client->begin_ns;
+	struct joined one = {
+		.client = client->host,
+		.served_by = server->host,
+		.server = r->server->text,
+		.op = r->op->text,
+		.xid = r->one.xid - 1,
+		.start_ns = since + client->monotonic_ns,
+		.since_ns = since,
+		.served_from_ns = s->one.at_ns - server->begin_ns + server->monotonic_ns,
+		.total_ns = r->tag_ns + r->queue_ns + r->server_ns,
+		.tag_ns = r->tag_ns,
+		.queue_ns = r->queue_ns,
+		.network_ns = r->server_ns - s->total_ns,
+		.served_ns = s->total_ns,
+		.missing = server->missing,
+	};
+
+	strata_unpack(j, s, one.strata);
+	return one;
+}
+
+static void row_add(struct join_row *row, const struct joined *one)
+{
+	row->count++;
+	row->total_ns += one->total_ns;
+	row->tag_ns += one->tag_ns;
+	row->queue_ns += one->queue_ns;
+	row->network_ns += one->network_ns;
+	for (int i = 0; i < ST_N; i++)
+		row->strata[i] += one->strata[i];
 }
 
 static void one_join(struct join *j, struct join_request *r, struct join_served *s)
 {
+	struct joined one = joined_make(j, r, s);
+
 	r->one.joined = s->one.joined = r->server->joined = true;
-	row_add(j, &r->op->row, r, s);
+	row_add(&r->op->row, &one);
 	j->joined++;
+	if (j->tell)
+		j->tell(j->tell_arg, &one);
 }
 
 /* Joins the requests of an xid, from the first one, @i, with the operations from @k on, both in
@@ -495,6 +541,8 @@ void join_done(struct join *j)
 		HASH_DEL(j->texts, t);
 		free(t);
 	}
+	for (size_t i = 0; i < j->n_spans; i++)
+		free(j->spans[i].host);
 	free(j->request);
 	free(j->serve);
 	free(j->spans);

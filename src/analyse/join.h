@@ -46,7 +46,26 @@ struct join_side {
 	uint64_t unjoined[JOIN_WHYS];
 };
 
+/* A request with the operation which served it. Texts are hostile; "": not known. Each host has
+ * its own CLOCK_MONOTONIC. */
+struct joined {
+	const char *client, *served_by; /* names of the hosts */
+	const char *server, *op;        /* the address which the client asked, and the procedure */
+	uint64_t xid;
+	uint64_t start_ns;       /* of the request, CLOCK_MONOTONIC of the client */
+	uint64_t since_ns;       /* the same, counted from the beginning of the recording */
+	uint64_t served_from_ns; /* of the operation, CLOCK_MONOTONIC of the server */
+	/* the request's time; the times after the first add up to it */
+	uint64_t total_ns, tag_ns, queue_ns, network_ns, served_ns;
+	uint64_t strata[ST_N]; /* of the operation; their sum is @served_ns */
+	unsigned int missing;  /* strata, as 1 << stratum, not measured on the server */
+};
+
 struct join {
+	/* before join_make(): is told each joined request, in the order of recordings and xids; may
+	 * be NULL. What @one points to is valid until the call of join_done(). */
+	void (*tell)(void *arg, const struct joined *one);
+	void *tell_arg;
 	/* after join_make() */
 	struct join_row *rows; /* most time first */
 	size_t n_rows;

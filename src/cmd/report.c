@@ -34,6 +34,7 @@
 #include "show/events.h"
 #include "show/heat.h"
 #include "show/joined.h"
+#include "show/joined_events.h"
 #include "show/progress.h"
 #include "trace/syscalls.h"
 
@@ -205,6 +206,7 @@ struct report {
 	struct report_page page;
 	int events; /* enum events_format */
 	bool json, strict, heat;
+	bool joined; /* with .events: joined requests of NFS in place of records */
 	/* state */
 	char looked_for[FILTERS_TEXT]; /* the filters as text; hostile */
 	char of_ops[64];               /* filters of operations alone: they choose no requests */
@@ -239,6 +241,9 @@ static const struct opt_choice event_choices[] = {
 static const struct opt what_opts[] = {
 	{ 0, "events", OPT_CHOICE(struct report, events, event_choices), .arg = "FORMAT",
 	  .help = "list the operations and requests one by one" },
+	{ 0, "joined", OPT_FLAG(struct report, joined),
+	  .help = "with --events, list the NFS requests of a client which are joined with "
+		  "operations of its server" },
 	{ 0, "heat", OPT_FLAG(struct report, heat),
 	  .help = "draw maps of the latency of operations and requests: time to the right, latency "
 		  "upwards" },
@@ -283,6 +288,8 @@ static const struct opt_example examples[] = {
 	  "the same, with what differs from another recording" },
 	{ "iostrata report client.ios server.ios",
 	  "NFS: how much of a request's time is network, how much the server's disk" },
+	{ "iostrata report --events csv --joined client.ios server.ios",
+	  "the same, request by request" },
 	{ "iostrata report --heat --op fsync trace.ios", "a map of slow fsyncs over time" },
 	{},
 };
@@ -290,6 +297,7 @@ static const struct opt_example examples[] = {
 static const struct opt_columns columns[] = { { "Events", event_columns },
 					      { "Patterns", rq_pattern_columns },
 					      { "Joined", joined_columns },
+					      { "Joined requests", joined_event_columns },
 					      {} };
 
 static const struct opt_table table = {
@@ -303,6 +311,25 @@ static const struct opt_table table = {
 	.examples = examples,
 	.columns = columns,
 };
+
+/* Fails if --joined has no effect, or if an option leaves out a part of what is joined. 0, or -1
+ * with @why. */
+static int joined_check(const struct report *r, struct reason *why)
+{
+	char filters[FILTERS_TEXT];
+	const char *part = r->time.part.from_ns ? "--from" : r->time.part.to_ns ? "--to" : NULL;
+
+	if (!r->events) {
+		reason_set(why, EXIT_USAGE, "--joined is for --events only");
+		return reason_hint(why, "without --events, a table shows what is joined");
+	}
+	filters_text(&r->filter.given, filters, sizeof(filters));
+	if (filters[0] || part)
+		return reason_set(why, EXIT_USAGE,
+				  "--joined needs whole recordings, '%.60s' leaves out a part",
+				  filters[0] ? filters : part);
+	return 0;
+}
 
 /* Fails if an option would be ignored because of another. 0, or -1 with @why. */
 static int check(struct report *r, enum layer layer, struct reason *why)
@@ -326,6 +353,8 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 		return reason_set(why, EXIT_USAGE,
 				  "--events lists records, %s is about %s: choose one",
 				  of_table ? of_table : "--heat", of_table ? "tables" : "maps");
+	if (r->joined && joined_check(r, why))
+		return -1;
 	if (r->heat && of_table)
 		return reason_set(why, EXIT_USAGE,
 				  "--heat draws maps, %s is about tables: choose one", of_table);
@@ -456,7 +485,7 @@ static int event(struct report *r, const struct recording *rec, const struct sto
 	int err = 0;
 
 	r->has_events = true;
-	if (!report_filter_passes(&r->filter, rec, ev))
+	if (r->joined || !report_filter_passes(&r->filter, rec, ev))
 		return 0;
 	if (!r->events && !r->heat)
 		err = replay_add(&r->replay, rec, ev, why);
@@ -491,7 +520,7 @@ static bool is_whole(const struct report *r)
 /* Whether requests of NFS are joined with the operations which served them. */
 static bool joins(const struct report *r)
 {
-	return is_whole(r) && !r->events && !r->heat && !r->page.html;
+	return is_whole(r) && (!r->events || r->joined) && !r->heat && !r->page.html;
 }
 
 /* Adds the requests to servers of a recording. 0 or -ENOMEM. */
@@ -764,6 +793,8 @@ static void say_together(const struct report *r)
 	else if (together == OF_RUNS)
 		cmd_say("%d recordings are added up, without the %s between them", n,
 			text_ns(gap).s);
+	if (join_has_both(&r->join)) /* they are to be read together */
+		return;
 	if (n == 2 && (together == OF_RUNS || (together == OF_HOSTS && r->opts.by != BY_HOST)))
 		cmd_say("hint: 'iostrata compare' shows their differences");
 }
@@ -779,6 +810,53 @@ static int join_sides(struct report *r, struct reason *why)
 	return 0;
 }
 
+/* What --joined lists, and where to. */
+struct joined_list {
+	struct text_out out;
+	enum events_format format;
+};
+
+static void joined_tell(void *arg, const struct joined *one)
+{
+	struct joined_list *list = arg;
+
+	joined_events_put(&list->out, list->format, one);
+}
+
+/* Lists the joined requests of NFS. Returns the exit code. */
+static int joined_list(struct report *r)
+{
+	struct joined_list list = { { .f = r->out }, r->events };
+	struct reason why;
+	char rest[512];
+	int code;
+
+	if (!join_has_both(&r->join)) {
+		reason_set(
+			&why, EXIT_FAILED,
+			"nothing to join: no recording of a client of NFS, or none of its server");
+		reason_hint(&why,
+			    "record on both hosts at the same time, and give both recordings");
+		return cmd_fail(&why);
+	}
+	joined_events_head(&list.out, list.format);
+	r->join.tell = joined_tell;
+	r->join.tell_arg = &list;
+	if (join_sides(r, &why))
+		return cmd_fail(&why);
+	code = cmd_written(text_end(&list.out));
+	for (int side = 0; side < JOINED_SIDES && !code; side++)
+		if (joined_rest(rest, sizeof(rest), &r->join, side))
+			cmd_say("%s", rest);
+	return code;
+}
+
+/* The exit code, after all is printed; @status: of the files read. */
+static int report_status(const struct report *r, int status)
+{
+	return !status && r->strict && lost_sum(r->lost, r->missed) ? EXIT_INCOMPLETE : status;
+}
+
 /* Reads all recordings and prints the result. Returns the exit code. */
 static int report_files(struct report *r, char **names, int n)
 {
@@ -790,7 +868,7 @@ static int report_files(struct report *r, char **names, int n)
 	if (report_order(names, n, &order, &why))
 		return cmd_fail(&why);
 	r->replay.conf.hosts = r->page.data.hosts = order.many_hosts;
-	err = r->events ? events_head(r->out, &form) : 0;
+	err = r->events && !r->joined ? events_head(r->out, &form) : 0;
 	if (!r->events ||
 	    !isatty(fileno(r->out))) /* else the records are printed on the terminal */
 		progress_begin(&r->progress, stderr, order.bytes);
@@ -816,15 +894,17 @@ static int report_files(struct report *r, char **names, int n)
 		return cmd_fail(&why);
 	if (!err && r->header.monotonic_ns && page_compare(r, names[0], &why))
 		return cmd_fail(&why);
+	if (r->joined) {
+		err = status && !join_has_both(&r->join) ? status : joined_list(r);
+		return err ? err : report_status(r, status);
+	}
 	if (join_sides(r, &why))
 		return cmd_fail(&why);
 	/* without a first record, a table would look as if there had been no I/O */
 	if (!r->events && !err && r->header.monotonic_ns && (!status || r->has_events || r->json))
 		err = sums_print(r);
 	err = cmd_written(err);
-	if (!status && r->strict && lost_sum(r->lost, r->missed))
-		status = EXIT_INCOMPLETE;
-	return err ? err : status;
+	return err ? err : report_status(r, status);
 }
 
 static int report(int argc, char **argv)

@@ -23,7 +23,6 @@ static void joined_op(struct value *ret, const void *row, const void *ctx)
 {
 	(void)ctx;
 	ret->text = ((const struct join_row *)row)->op;
-	ret->unknown = !*ret->text;
 }
 
 const struct column joined_columns[] = {
@@ -152,55 +151,60 @@ static void put_table(struct text_out *o, const struct breakdown_view *v, const 
 	if (n < joined->n_rows)
 		text_put(o, "%s more; %s\n", text_count(joined->n_rows - n).s, view_more(v));
 	view_wrap(o, v,
-		  "means of the requests of the client which are joined with operations of the "
-		  "server; s. marks strata of the server");
+		  "times are means of the joined requests; s. marks a stratum of the server's "
+		  "operations");
 }
 
-/* "not joined: 3 of 11 requests of the client (2 to other servers, 1 ...)"; nothing if all are. */
-static void put_unjoined(struct text_out *o, const struct breakdown_view *v,
-			 const struct join_side *side, const char *what,
-			 const char *const whys[JOIN_WHYS])
+/* "not joined: 3 of 11 requests of the client (2 to other servers, 1 ...)" */
+bool joined_rest(char *dst, size_t cap, const struct join *joined, enum joined_side which)
 {
-	char text[SENTENCE];
+	static const char *const names[JOINED_SIDES] = { "NFS request", "served operation" };
+	static const char *const whys[JOINED_SIDES][JOIN_WHYS] = {
+		{
+			[JOIN_NO_XID] = "whose xid the kernel does not tell",
+			[JOIN_ELSEWHERE] = "to other servers",
+			[JOIN_OUTSIDE] = "outside the recorded time of the server",
+			[JOIN_ALONE] = "which the server did not record",
+		},
+		{
+			[JOIN_NO_XID] = "whose xid the kernel does not tell",
+			[JOIN_ELSEWHERE] = "", /* is of requests only */
+			[JOIN_OUTSIDE] = "outside the recorded time of the client",
+			[JOIN_ALONE] = "for other clients or programs",
+		},
+	};
+	const struct join_side *side =
+		which == JOINED_REQUESTS ? &joined->requests : &joined->served;
 	uint64_t sum = 0;
 	size_t len;
 
 	for (int i = 0; i < JOIN_WHYS; i++)
 		sum += side->unjoined[i];
 	if (!sum)
-		return;
-	len = snprintf(text, sizeof(text), "not joined: %s of %s %s%s", text_count(sum).s,
-		       text_count(side->count).s, what, text_plural(side->count));
-	for (int i = 0, n = 0; i < JOIN_WHYS; i++)
+		return false;
+	len = snprintf(dst, cap, "not joined: %s of %s %s%s", text_count(sum).s,
+		       text_count(side->count).s, names[which], text_plural(side->count));
+	for (int i = 0, n = 0; i < JOIN_WHYS && len < cap; i++)
 		if (side->unjoined[i])
-			len += snprintf(text + len, sizeof(text) - len, "%s%s %s",
-					n++ ? ", " : " (", text_count(side->unjoined[i]).s,
-					whys[i]);
-	snprintf(text + len, sizeof(text) - len, ")");
-	view_wrap(o, v, text);
+			len += snprintf(dst + len, cap - len, "%s%s %s", n++ ? ", " : " (",
+					text_count(side->unjoined[i]).s, whys[which][i]);
+	if (len < cap)
+		snprintf(dst + len, cap - len, ")");
+	return true;
 }
 
 void joined_put(struct text_out *o, const struct breakdown_view *v, const struct join *joined)
 {
-	static const char *const of_requests[JOIN_WHYS] = {
-		[JOIN_NO_XID] = "whose xid the kernel does not tell",
-		[JOIN_ELSEWHERE] = "to other servers",
-		[JOIN_OUTSIDE] = "outside the recorded time of the server",
-		[JOIN_ALONE] = "which the server did not record",
-	};
-	static const char *const of_served[JOIN_WHYS] = {
-		[JOIN_NO_XID] = "whose xid the kernel does not tell",
-		[JOIN_OUTSIDE] = "outside the recorded time of the client",
-		[JOIN_ALONE] = "for other clients or programs",
-	};
+	char text[SENTENCE];
 
 	text_put(o, "\n");
 	if (joined->n_rows) {
 		put_answer(o, v, &joined->rows[0]);
 		put_table(o, v, joined);
 	}
-	put_unjoined(o, v, &joined->requests, "NFS request", of_requests);
-	put_unjoined(o, v, &joined->served, "served operation", of_served);
+	for (int side = 0; side < JOINED_SIDES; side++)
+		if (joined_rest(text, sizeof(text), joined, side))
+			view_wrap(o, v, text);
 }
 
 static void json_side(struct json *j, const char *name, const struct join_side *side)

@@ -95,7 +95,7 @@ costs() {
 		# shellcheck disable=SC2086 # words
 		expect 1 report $files
 		[[ $output == "recorded in "*" and 1 more for "* ]]
-		[[ $stderr == *$'\n'"2 recordings of several hosts are added up; "*$'\n'"hint: 'iostrata compare' shows their differences" ]]
+		[[ $stderr == *$'\n'"2 recordings of several hosts are added up; "*$'\n'"hint: 'iostrata compare' shows "* ]]
 	done
 	# a damaged recording counts: its records up to the damage are shown
 	head -c 9000 other.ios >cut.ios
@@ -162,6 +162,7 @@ both_sides() {
 	json '.joined.requests == {count: 1009, no_xid: 0, elsewhere: 9, outside: 0, alone: 0}'
 	json '.joined.served == {count: 1000, no_xid: 0, elsewhere: 0, outside: 0, alone: 0}'
 	expect 0 report "$tmp/c.ios" "$tmp/s.ios"
+	[[ $stderr == "2 recordings of several hosts are added up; --by host keeps them apart" ]]
 	flat=$(tr -s '\n ' ' ' <<<"$output")
 	[[ $flat == *" NFS READ takes 1.00 ms at the client: 500 us server's device, 400 us network, "* ]]
 	[[ $flat == *" network, 101 us server's cpu, rest 18 ns "* ]]
@@ -170,7 +171,7 @@ both_sides() {
 	grep -qE '^request +count +client +tag +queue +network +s.fs +s.device$' <<<"$output"
 	grep -qE '^WRITE +334 +1.00 ms +7 ns +11 ns +400 us +101 us +500 us$' <<<"$output"
 	expect 0 report -n 1 "$tmp/c.ios" "$tmp/s.ios"
-	[[ $output == *$'\n1 more; a larger -n shows them\nmeans of the requests'* ]]
+	[[ $output == *$'\n1 more; a larger -n shows them\ntimes are means of the joined requests; s. marks'* ]]
 }
 
 @test "report: one side alone, a part, or a choice joins nothing" {
@@ -185,6 +186,72 @@ both_sides() {
 	(($(wc -l <<<"$output") == 1001))
 }
 
+@test "report: --events with --joined lists the joined requests of NFS one by one" {
+	both_sides
+	cd "$tmp"
+	"$iostrata" report -j s.ios c.ios >table
+	expect 0 report --events json --joined s.ios c.ios
+	[[ $stderr == "not joined: 9 of 1,009 NFS requests (9 to other servers)" ]]
+	printf '%s\n' "$output" >list
+	[[ $(head -n 1 list) == '{"schema":"iostrata.joined/1"}' ]]
+	json '.schema or (.client == "client" and .server == "10.0.0.7" and .served_by == "server")' list
+	json '.schema or (.tag_ns == 7 and .queue_ns == 11 and .network_ns == 400000)' list
+	json '.schema or .tag_ns + .queue_ns + .network_ns + .served_ns == .total_ns' list
+	json '.schema or ([to_entries[] | select(.key | test("^served_[a-z]+_ns$")) | .value] | add) ==
+		.served_ns + .served_from_ns' list
+	# an operation of the server is found by its begin
+	"$iostrata" report --events json s.ios >served
+	"$python" - <<-'EOT'
+		import json
+		rows = [json.loads(line) for line in open("list")][1:]
+		table = json.load(open("table"))["joined"]["rows"]
+		served = [json.loads(line) for line in open("served")][1:]
+		assert len(rows) == 1000 and sum(row["op"] == "READ" for row in rows) == 666
+		assert sum(row["total_ns"] for row in rows) == sum(row["total_ns"] for row in table)
+		took = {one["start_ns"]: one["total_ns"] for one in served}
+		assert all(took[row["served_from_ns"]] == row["served_ns"] for row in rows)
+		json.dump(rows, open("rows", "w"))
+	EOT
+	expect 0 report --events csv --joined c.ios s.ios
+	printf '%s\n' "$output" >list
+	"$python" - <<-'EOT'
+		import csv, json
+		rows = list(csv.DictReader(open("list")))
+		wanted = [{k: "" if v is None else str(v) for k, v in row.items()} for row in json.load(open("rows"))]
+		assert rows == wanted, (rows[0], wanted[0])
+	EOT
+	expect 0 report --events text --joined c.ios s.ios
+	grep -qE '^ +TIME +TOOK +TAG +QUEUE +NETWORK +SERVED +MOST OF SERVED +REQUEST +SERVER$' <<<"$output"
+	(($(grep -cE '^ +0\.00[0-9]+ +1\.00 ms +7 ns +11 ns +400 us +60. us +500 us device +READ +10\.0\.0\.7$' \
+		<<<"$output") == 666))
+	expect 0 report --events csv --joined -o out.csv c.ios s.ios
+	cmp out.csv list
+	"$iostrata" report --events csv --joined c.ios s.ios | head -n 1 >first
+	[[ $(head -n 1 list) == "$(<first)" ]]
+}
+
+@test "report: --joined is refused where nothing would be joined" {
+	both_sides
+	: >"$tmp/empty.ios"
+	cd "$tmp"
+	expect 2 report --joined c.ios s.ios
+	says "--joined is for --events only" "a table shows what is joined"
+	for part in "--op read" "--from 0.1" "--to 1"; do
+		# shellcheck disable=SC2086 # words
+		expect 2 report --events csv --joined $part c.ios s.ios
+		says "--joined needs whole recordings, '${part% [0-9]*}' leaves out a part"
+	done
+	for files in "c.ios" "s.ios" "--strict s.ios"; do
+		# shellcheck disable=SC2086 # words
+		expect 1 report --events csv --joined $files
+		says "nothing to join: no recording of a client of NFS, or none of its server" "give both recordings"
+	done
+	expect 1 report --events csv --joined c.ios empty.ios
+	[[ $stderr == "error: 'empty.ios' is empty"* && $stderr != *"nothing to join"* && -z $output ]]
+	expect 1 report --events csv --joined c.ios s.ios empty.ios
+	(($(wc -l <<<"$output") == 1001))
+}
+
 @test "report: names of a hostile server do no harm" {
 	both_sides -x
 	expect 0 report "$tmp/c.ios" "$tmp/s.ios"
@@ -194,6 +261,14 @@ both_sides() {
 	expect 0 report -j "$tmp/c.ios" "$tmp/s.ios"
 	json '(.joined.rows | length) == 15 and .joined.rows[-1].op == null'
 	json '(.joined.rows | map(select(.op_bytes)) | length) > 0'
+	for format in text csv; do
+		expect 0 report --events "$format" --joined "$tmp/c.ios" "$tmp/s.ios"
+		not grep -q $'[\x01-\x09\x0b-\x1f\x7f]' <<<"$output"
+		(($(wc -l <<<"$output") > 900))
+	done
+	expect 0 report --events json --joined "$tmp/c.ios" "$tmp/s.ios"
+	tests/schema.py <(printf '%s\n' "$output")
+	grep -q '"op_bytes":' <<<"$output"
 	head -c 3000 "$tmp/s.ios" >"$tmp/cut.ios"
 	expect 1 report "$tmp/c.ios" "$tmp/cut.ios"
 }

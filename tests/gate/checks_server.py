@@ -648,6 +648,10 @@ def joined_requests(gate: Gate) -> None:
         fileio.write_at(str(file), range(0, READS * SIZE, SIZE), SIZE, os.O_DIRECT, sync=True)
     joined, text = joined_of(client, server)
     compare_joined(gate, joined)
+    ones = report("--events", "json", "--joined", str(client), str(server))[1:]
+    wanted = [sum(r[figure] for r in joined["rows"]) for figure in ("count", "total_ns", "network_ns")]
+    found = [len(ones), sum(one["total_ns"] for one in ones), sum(one["network_ns"] for one in ones)]
+    gate.check("one-by-one", found == wanted, found=str(found), wanted=str(wanted))
     gate.check("text", " at the client: " in text and " network" in text, text=text[-2000:])
     for one in (client, server):
         gate.check(f"{one.stem}.alone", joined_of(one)[0] == {})

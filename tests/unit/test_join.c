@@ -28,7 +28,7 @@ struct made {
 	const char *missing;
 };
 
-static void made_begin(struct made *m, uint64_t real_ns, const char *missing)
+static void made_begin_on(struct made *m, uint64_t real_ns, const char *missing, const char *host)
 {
 	char header[256];
 
@@ -36,9 +36,14 @@ static void made_begin(struct made *m, uint64_t real_ns, const char *missing)
 	assert_non_null(m->f);
 	snprintf(header, sizeof(header),
 		 "{\"monotonic_ns\":%llu,\"realtime_ns\":%llu,\"ops\":true,\"requests\":true,"
-		 "\"server\":true,\"reap\":true,\"missing\":{%s}}",
-		 1000 * SECOND, (unsigned long long)real_ns, missing);
+		 "\"server\":true,\"reap\":true,\"missing\":{%s}%s}",
+		 1000 * SECOND, (unsigned long long)real_ns, missing, host);
 	assert_int_equal(writer_begin(&m->w, fileno(m->f), header), 0);
+}
+
+static void made_begin(struct made *m, uint64_t real_ns, const char *missing)
+{
+	made_begin_on(m, real_ns, missing, "");
 }
 
 static uint64_t text_put(struct made *m, const char *text)
@@ -393,6 +398,78 @@ static void nothing_is_joined_twice(void **state)
 	join_done(&j);
 }
 
+/* The joined requests that were told. */
+struct told {
+	int n;
+	struct joined list[4];
+	uint64_t sum_ns;
+};
+
+static void tell(void *arg, const struct joined *one)
+{
+	struct told *t = arg;
+	uint64_t served_ns = 0;
+
+	for (int st = 0; st < ST_N; st++)
+		served_ns += one->strata[st];
+	assert_true(served_ns == one->served_ns);
+	assert_true(one->tag_ns + one->queue_ns + one->network_ns + served_ns == one->total_ns);
+	t->sum_ns += one->total_ns;
+	if (t->n < 4)
+		t->list[t->n] = *one;
+	t->n++;
+}
+
+/* Each joined request is told with the hosts, and with times of the clocks of its hosts. */
+static void joined_requests_are_told(void **state)
+{
+	struct told told = {};
+	struct join j = { .tell = tell, .tell_arg = &told };
+	const struct joined *one = told.list;
+	struct made m;
+
+	(void)state;
+	made_begin_on(&m, 7000 * SECOND, "", ",\"host\":\"desk\"");
+	asks(&m, 3, 13, 499, "READ", near); /* began 5 ns before the recording */
+	asks(&m, 2 * SECOND, 12, 2003, "WRITE", near);
+	asks(&m, 3 * SECOND, 14, 499, "", far);
+	made_add(&m, 10 * SECOND, &j);
+	made_begin(&m, 8000 * SECOND, "\"lock\":\"no\"");
+	serves(&m, 101, 13, 307);
+	serves(&m, 2 * SECOND + 23, 12, 1103);
+	made_add(&m, 10 * SECOND, &j);
+	made_begin_on(&m, 9000 * SECOND, "", ",\"host\":\"rack\"");
+	serves(&m, 3 * SECOND + 5, 14, 11);
+	made_add(&m, 10 * SECOND, &j);
+	make(&j);
+	assert_int_equal(told.n, 3);
+	assert_int_equal(told.sum_ns, 499 + 2003 + 499 + 3 * 8);
+	assert_string_equal(one->op, "WRITE"); /* by xid */
+	assert_string_equal(one->client, "desk");
+	assert_string_equal(one->served_by, "");
+	assert_string_equal(one->server, near);
+	assert_int_equal(one->xid, 11); /* as the kernel has it */
+	assert_int_equal(one->start_ns, 1002 * SECOND - 8);
+	assert_int_equal(one->since_ns, 2 * SECOND - 8);
+	assert_int_equal(one->served_from_ns, 1002 * SECOND + 23);
+	assert_int_equal(one->tag_ns, 3);
+	assert_int_equal(one->queue_ns, 5);
+	assert_int_equal(one->network_ns, 900);
+	assert_int_equal(one->strata[ST_FS], 2);
+	assert_int_equal(one->strata[ST_DEVICE], 1101);
+	assert_int_equal(one->missing, 1U << ST_LOCK);
+	one++;
+	assert_int_equal(one->xid, 12);
+	assert_int_equal(one->start_ns, 1000 * SECOND - 5);
+	assert_int_equal((int64_t)one->since_ns, -5);
+	one++;
+	assert_string_equal(one->op, "");
+	assert_string_equal(one->server, far);
+	assert_string_equal(one->served_by, "rack");
+	assert_int_equal(one->missing, 0);
+	join_done(&j);
+}
+
 /* Numbers as large as they can be, one xid for all, and texts that nobody wrote. */
 static void hostile_recordings(void **state)
 {
@@ -400,6 +477,7 @@ static void hostile_recordings(void **state)
 	struct stored_server_request rq = { ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL };
 	struct stored_op op = { .start_ns = ~0ULL, .kind = OP_SERVED, .xid = ~0ULL };
 	char text[1024];
+	struct told told = {};
 	struct join j = {};
 	struct made m;
 
@@ -416,8 +494,11 @@ static void hostile_recordings(void **state)
 	writer_server_request(&m.w, &rq);
 	writer_op(&m.w, &op);
 	made_add(&m, 1ULL << 62, &j);
+	j.tell = tell;
+	j.tell_arg = &told;
 	assert_int_equal(join_make(&j), 0);
 	assert_whole(&j);
+	assert_int_equal(told.n, j.joined);
 	assert_true(strlen(j.rows[0].op) < SERVER_OP_LEN);
 	join_done(&j);
 }
@@ -434,6 +515,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_joined),
 		cmocka_unit_test(both_sides_in_parts),
 		cmocka_unit_test(nothing_is_joined_twice),
+		cmocka_unit_test(joined_requests_are_told),
 		cmocka_unit_test(hostile_recordings),
 	};
 
