@@ -762,9 +762,8 @@ static void say_interrupted(const struct report *r)
 static void say_hidden(const struct report *r)
 {
 	if (r->servers_hidden && !r->events && !r->heat)
-		cmd_say("warning: %s request%s to servers %s not shown: filters, times and -T do "
-			"not "
-			"choose them",
+		cmd_say("warning: %s request%s to servers %s not shown: filters, --from, --to, "
+			"--every and -T cannot choose among them",
 			text_count(r->servers_hidden).s, text_plural(r->servers_hidden),
 			r->servers_hidden == 1 ? "is" : "are");
 }

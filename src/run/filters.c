@@ -420,16 +420,20 @@ static void disks_list(struct name_list *l)
 		closedir(dir);
 }
 
+/* A name with a blank ("sshfs ann@host") is quoted, as a shell needs. */
 static void servers_list(struct name_list *l, const struct mounts *mounts)
 {
-	char server[SERVER_TEXT];
+	char server[SERVER_TEXT], word[SERVER_TEXT + 2];
+	const char *quote;
 
 	for (size_t i = 0; i < mounts->n; i++) {
 		const struct mount *m = &mounts->list[i];
 
 		mount_server(server, m->type, m->type, m->source);
-		if (server[0] != '(' && !name_list_has(l, server))
-			name_list_add(l, server);
+		quote = strchr(server, ' ') ? "'" : "";
+		snprintf(word, sizeof(word), "%s%s%s", quote, server, quote);
+		if (server[0] != '(' && !name_list_has(l, word))
+			name_list_add(l, word);
 	}
 }
 

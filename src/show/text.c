@@ -542,13 +542,25 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 	put_more(o, v, rows->n_rqs - n, "requests");
 }
 
+/* Says that there is no table of patterns, and which one there could be. */
+static void put_no_pattern(struct text_out *o, const struct breakdown_view *v)
+{
+	text_put(o, "\n");
+	if (v->by == BY_FILE)
+		view_wrap(o, v, "no patterns: no read or write of a file was seen");
+	else
+		view_wrap(o, v,
+			  "no patterns: no request to a disk was seen; with --by file, patterns "
+			  "are those of files");
+}
+
 /* Sizes and patterns: a table for files, one for disks. Nothing unless v->pattern. 0 or -ENOMEM. */
 static int patterns_put(struct text_out *o, const struct breakdown_view *v,
 			const struct snapshot *sn)
 {
 	struct breakdown_rows rows;
 	const void **list;
-	size_t n = 0;
+	size_t n_ops = 0, n = 0;
 	int err = v->pattern ? breakdown_rows_init(&rows, v, sn) : 0;
 
 	if (err || !v->pattern)
@@ -556,15 +568,16 @@ static int patterns_put(struct text_out *o, const struct breakdown_view *v,
 	list = calloc(rows.n_ops + rows.n_rqs + 1, sizeof(*list));
 	for (size_t i = 0; list && i < rows.n_ops; i++)
 		if (rows.ops[i]->pattern)
-			list[n++] = rows.ops[i];
-	if (n)
-		put_table(o, v, op_pattern_columns, list, n);
-	n = 0;
+			list[n_ops++] = rows.ops[i];
+	if (n_ops)
+		put_table(o, v, op_pattern_columns, list, n_ops);
 	for (size_t i = 0; list && i < rows.n_rqs; i++)
 		if (rows.rqs[i]->pattern)
 			list[n++] = rows.rqs[i];
 	if (n)
 		put_table(o, v, rq_pattern_columns, list, n);
+	if (list && !n && !n_ops)
+		put_no_pattern(o, v);
 	free(list);
 	breakdown_rows_done(&rows);
 	return list ? 0 : -ENOMEM;

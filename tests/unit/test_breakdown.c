@@ -1557,6 +1557,25 @@ static void minor_faults_are_beside_operations(void **state)
 	fixture_done(&f);
 }
 
+/* Who asks for patterns is told why there are none. */
+static void no_patterns_are_told(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	print(&f, breakdown_text, &v, 0);
+	assert_has_not(f.text, "no patterns");
+	v.pattern = true;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\n\nno patterns: no request to a disk was seen; with --by file, ");
+	v.by = BY_FILE;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\n\nno patterns: no read or write of a file was seen\n");
+	fixture_done(&f);
+}
+
 /* Requests to servers are told if there were any. */
 static void servers_have_rows(void **state)
 {
@@ -2423,6 +2442,7 @@ int main(void)
 		cmocka_unit_test(the_slowest_are_shown_whole),
 		cmocka_unit_test(json_keeps_all_sums),
 		cmocka_unit_test(containers_have_short_names),
+		cmocka_unit_test(no_patterns_are_told),
 		cmocka_unit_test(servers_have_rows),
 		cmocka_unit_test(daemons_have_parts),
 		cmocka_unit_test(servers_without_bytes_have_rows),

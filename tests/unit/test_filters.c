@@ -351,7 +351,7 @@ static void disks_have_partitions_and_file_systems(void **state)
 
 static void an_unknown_disk_is_told_with_disks_and_servers(void **state)
 {
-	static const char hint[] = "disks here: sda; servers: /files/f, 10.0.0.7, bindfs /home; "
+	static const char hint[] = "disks here: sda; servers: /files/f, 10.0.0.7, 'bindfs /home'; "
 				   "'lsblk' and 'findmnt' list all disks, partitions and mounts";
 
 	(void)state;
