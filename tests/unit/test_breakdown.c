@@ -1611,13 +1611,14 @@ static void servers_have_rows(void **state)
 			  .max_ns = 4000 },
 	};
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(hist_add(&rows[i].hist, hist_bucket(2000), rows[i].sums.count), 0);
+		assert_int_equal(hist_add(&rows[i].hist, hist_bucket(2000), 2), 0);
+	assert_int_equal(hist_add(&rows[1].hist, hist_bucket(4000), 1), 0);
 	f.sn.servers = rows;
 	f.sn.n_servers = 2;
 	v.width = 120;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\n10.0.0.7    -  -       GETATTR      3       1       4  300 B     "
-			   "600 B  10 ns  20 ns  3.00 us  2.00 us  4.00 us");
+			   "600 B  10 ns  20 ns  3.00 us  4.00 us  4.00 us");
 	assert_has(f.text, "\nsshfs      77  /mnt/a  READ         2       0       0  160 B       "
 			   "  -      -      -  1.50 us  2.00 us  2.00 us");
 	j = read_back(&f, &v, 0);
@@ -1640,6 +1641,14 @@ static void servers_have_rows(void **state)
 	row = json_array_get(json_object_get(j, "servers"), 0);
 	assert_string_equal(json_string_value(json_object_get(row, "op")), "BIND_CONN_TO_SESSION");
 	json_decref(j);
+	/* a request of FUSE that nobody has named yet */
+	rows[0].key.opcode = 4099;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, " opcode 4099 ");
+	/* rows of equal times have an order, too */
+	rows[0].sums.server_ns = rows[1].sums.server_ns;
+	print(&f, breakdown_text, &v, 0);
+	assert_true(strstr(f.text, "\n10.0.0.7 ") < strstr(f.text, "\nsshfs "));
 	fixture_done(&f);
 }
 
@@ -1660,6 +1669,7 @@ static struct server_row *rows_of_daemons(void)
 	rows[0].sums.daemon_ns[ST_SLEEP] = 500;
 	rows[1] = rows[0];
 	rows[1].key.opcode = 16;
+	rows[1].key.dev = 5; /* another mount of this daemon */
 	rows[1].sums = (struct server_sums){ .count = 1, .server_ns = 2000, .max_ns = 2000 };
 	rows[1].sums.split = 1;
 	rows[1].sums.daemon_ns[ST_LOCK] = 1985;
@@ -1720,7 +1730,23 @@ static void daemons_have_parts(void **state)
 	assert_has(f.text,
 		   "\"daemon_missing\":\"no thread was seen that read and answered a request\"");
 	assert_has(f.text, "\"daemon_missing\":\"only known for FUSE\"");
+	/* strata on the CPU are in cpu_ns, and no thread waits in a ring */
+	daemon = json_object_get(daemon, "strata");
+	assert_true(json_is_null(json_object_get(daemon, "syscall")));
+	assert_true(json_is_null(json_object_get(daemon, "fs")));
+	assert_true(json_is_null(json_object_get(daemon, "reap")));
+	assert_int_equal(json_integer_value(json_object_get(daemon, "device")), 6000);
+	assert_true(json_is_integer(json_object_get(daemon, "throttle")));
 	json_decref(j);
+	/* of a daemon whose threads read and answered all, no others are told */
+	f.sn.servers[0].sums.count = 3;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, " of 4 requests: 60 % device, ");
+	assert_has_not(f.text, "not known of");
+	f.sn.servers[0].sums.split = 0;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, " 77, 2.00 us of 1 request: 99 % lock\n");
+	f.sn.servers[0].sums.split = 3;
 	v.missing = &no_locks;
 	print(&f, breakdown_json, &v, 0);
 	assert_has(f.text, "\"sleep\":500,\"lock\":null,\"server\":0,\"reap\":null}}");
@@ -1772,6 +1798,13 @@ static void servers_without_bytes_have_rows(void **state)
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
 		assert_true(json_is_null(json_object_get(row, unknown[i])));
 	assert_int_equal(json_integer_value(json_object_get(row, "server_ns")), 3000);
+	json_decref(j);
+	f.sn.servers[0].key.protocol = SERVER_9P;
+	j = read_back(&f, &v, 0);
+	row = json_array_get(json_object_get(j, "servers"), 0);
+	assert_string_equal(json_string_value(json_object_get(row, "protocol")), "9p");
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
+		assert_true(json_is_null(json_object_get(row, unknown[i])));
 	json_decref(j);
 	fixture_done(&f);
 }
