@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "serve/totals.h"
+#include "show/view.h"
 
 enum {
 	LABEL_CAP = 2048,           /* a value with its escapes */
@@ -109,6 +110,7 @@ static void labels_of_rq(struct writer *w, const struct total *t)
 static void labels_of_server(struct writer *w, const struct total *t)
 {
 	labels_begin(w);
+	add_label(w, "protocol", protocol_name(t->key.op));
 	add_labels(w, server_label_names, t->owner);
 	add_label(w, "op", t->key.of);
 }
@@ -242,7 +244,7 @@ static void put_rqs(struct writer *w)
 static void put_server_parts(struct writer *w, const struct total *t)
 {
 	labels_of_server(w, t);
-	if (t->served.has_waits) {
+	if (protocol_has_waits(t->key.op)) {
 		put_seconds(w, "_total", ",part=\"tag\"", t->served.tag_ns);
 		put_seconds(w, "_total", ",part=\"queue\"", t->served.queue_ns);
 	}
@@ -270,7 +272,7 @@ static void put_servers(struct writer *w)
 	put_family(w, "iostrata_server_request_bytes", "counter",
 		   "Bytes sent to servers and received from them, headers included.");
 	for (t = list; t; t = t->hh.next) {
-		if (!t->served.has_bytes)
+		if (!protocol_has_bytes(t->key.op))
 			continue;
 		labels_of_server(w, t);
 		put_count(w, "_total", ",direction=\"sent\"", t->bytes);
@@ -333,6 +335,43 @@ static void put_lost(struct writer *w, const char *kind, uint64_t n)
 	put_count(w, "_total", "", n);
 }
 
+static void put_gap(struct writer *w, const char *layer, const char *reason)
+{
+	labels_begin(w);
+	add_text_label(w, "layer", layer);
+	add_text_label(w, "reason", reason);
+	put_count(w, "", "", 1);
+}
+
+/* The figures that requests to servers of @protocol do not have. */
+static void put_protocol_gaps(struct writer *w, unsigned int protocol)
+{
+	const char *name = protocol_name(protocol);
+	char reason[128];
+
+	if (!protocol_has_waits(protocol)) {
+		snprintf(reason, sizeof(reason), "no event of %s tells of waits for a slot", name);
+		put_gap(w, "server_tag", reason);
+		snprintf(reason, sizeof(reason),
+			 "for %s, the part server includes the time before the sending", name);
+		put_gap(w, "server_queue", reason);
+	}
+	if (!protocol_has_bytes(protocol)) {
+		snprintf(reason, sizeof(reason), "no event of %s has the bytes of a request", name);
+		put_gap(w, "server_bytes", reason);
+	}
+}
+
+/* Whether there are series of requests of @protocol: only then figures are missing. */
+static bool has_protocol(const struct totals *totals, unsigned int protocol)
+{
+	const struct total *t = totals->to_servers;
+
+	while (t && t->key.op != protocol)
+		t = t->hh.next;
+	return t;
+}
+
 /* An end whose beginning was not seen is no loss: it began before the run. */
 static void put_honesty(struct writer *w)
 {
@@ -343,12 +382,12 @@ static void put_honesty(struct writer *w)
 	put_lost(w, "missed", w->totals->missed);
 	put_family(w, "iostrata_not_measured", "gauge",
 		   "1 for each figure that this run cannot measure.");
-	for (unsigned int i = 0; i < w->m->n_gaps; i++) {
-		labels_begin(w);
-		add_text_label(w, "layer", w->m->gaps[i].layer);
-		add_text_label(w, "reason", w->m->gaps[i].reason);
-		put_count(w, "", "", 1);
-	}
+	for (int i = 0; i < MISSING_N; i++)
+		if (breakdown_missing(w->m->view, i))
+			put_gap(w, breakdown_missing_name(i), breakdown_missing(w->m->view, i));
+	for (unsigned int i = 0; i < SERVER_PROTOCOLS; i++)
+		if (has_protocol(w->totals, i))
+			put_protocol_gaps(w, i);
 }
 
 static void put_costs(struct writer *w)

@@ -11,18 +11,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct breakdown_view;
 struct totals;
-
-/* A figure not measured. */
-struct metrics_gap {
-	const char *layer, *reason; /* hostile */
-};
 
 struct metrics {
 	const struct totals *totals;
 	const char *version;
-	const struct metrics_gap *gaps;
-	unsigned int n_gaps;
+	const struct breakdown_view *view; /* .missing: the figures not measured; hostile */
 	/* of both processes of the tool together */
 	uint64_t cpu_ns;
 	uint64_t resident_bytes; /* 0: not known */

@@ -125,29 +125,14 @@ static struct made *json_made(struct process *p)
 	return &p->json;
 }
 
-static unsigned int gaps_find(const struct process *p, struct metrics_gap gaps[MISSING_N])
-{
-	unsigned int n = 0;
-
-	for (int i = 0; i < MISSING_N; i++) {
-		const char *reason = breakdown_missing(&p->view, i);
-
-		if (reason)
-			gaps[n++] = (struct metrics_gap){ breakdown_missing_name(i), reason };
-	}
-	return n;
-}
-
 static struct made *metrics_made(struct process *p, int format)
 {
-	struct metrics_gap gaps[MISSING_N];
 	struct made *m = &p->metrics[format];
 	struct feed_self self;
 	struct metrics metrics = {
 		.totals = &p->totals,
 		.version = p->conf->version,
-		.gaps = gaps,
-		.n_gaps = gaps_find(p, gaps),
+		.view = &p->view,
 		.start_ns = p->start_ns,
 	};
 	FILE *f;
@@ -291,16 +276,6 @@ static void events_send(struct process *p)
 		http_send_event(p->http, line);
 }
 
-/* Strata measured by this run. */
-static unsigned int strata_measured(const struct missing *m)
-{
-	unsigned int set = 0;
-
-	for (int i = 0; i < ST_N; i++)
-		set |= m->stratum[i] ? 0 : 1U << i;
-	return set;
-}
-
 static int frame_take(struct process *p, const void *frame, size_t len)
 {
 	struct feed next;
@@ -315,7 +290,7 @@ static int frame_take(struct process *p, const void *frame, size_t len)
 	p->view.until_ns = p->last.self.until_ns;
 	p->fed_ns = clock_ns();
 	made_forget(p);
-	err = totals_add(&p->totals, &p->last.sn, strata_measured(&p->last.missing));
+	err = totals_add(&p->totals, &p->last.sn, &p->last.missing);
 	if (!err && http_has_streams(p->http))
 		events_send(p);
 	return err;

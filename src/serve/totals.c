@@ -470,7 +470,6 @@ static int op_add(struct totals *s, const struct op_row *row, unsigned int measu
 
 	if (!t)
 		return -ENOMEM;
-	t->count += row->count;
 	t->errors += row->errors;
 	t->io_errors += row->io_errors;
 	t->bytes += row->bytes;
@@ -497,7 +496,6 @@ static int rq_add(struct totals *s, const struct rq_row *row)
 	if (!t || !disk)
 		return -ENOMEM;
 	disk->device_ns += row->device_ns;
-	t->count += row->count;
 	t->errors += row->errors;
 	t->bytes += row->bytes;
 	t->tag_ns += row->tag_ns;
@@ -526,7 +524,7 @@ static int unfinished_add(struct totals *s, const struct unfinished *u, const st
 /* Names the kind of a request as the protocol does. */
 static struct total_key server_key(const struct server_key *of, const struct key *owner)
 {
-	struct total_key key = { .id = owner ? owner->id : KEY_OTHER };
+	struct total_key key = { .id = owner ? owner->id : KEY_OTHER, .op = of->protocol };
 	const char *name = of->opcode ? fuse_op_name(of->opcode) : of->op;
 
 	if (name)
@@ -545,7 +543,6 @@ static int server_add(struct totals *s, const struct server_row *row)
 
 	if (!t)
 		return -ENOMEM;
-	t->count += row->sums.count;
 	t->errors += row->sums.errors;
 	t->bytes += row->sums.sent_bytes;
 	t->served.received_bytes += row->sums.received_bytes;
@@ -553,8 +550,6 @@ static int server_add(struct totals *s, const struct server_row *row)
 	t->served.tag_ns += row->sums.tag_ns;
 	t->served.queue_ns += row->sums.queue_ns;
 	t->served.server_ns += row->sums.server_ns;
-	t->served.has_waits |= protocol_has_waits(row->key.protocol);
-	t->served.has_bytes |= protocol_has_bytes(row->key.protocol);
 	hist_sum(&s->bounds, &row->hist, t->buckets);
 	return 0;
 }
@@ -599,8 +594,19 @@ static void keys_turn(struct totals *s, const struct snapshot *sn)
 	keys_settle(&s->servers, sn->taken_ns);
 }
 
-int totals_add(struct totals *s, const struct snapshot *sn, unsigned int measured)
+/* The strata measured by this run: a set of 1 << stratum. */
+static unsigned int strata_measured(const struct missing *m)
 {
+	unsigned int set = 0;
+
+	for (int i = 0; i < ST_N; i++)
+		set |= m->stratum[i] ? 0 : 1U << i;
+	return set;
+}
+
+int totals_add(struct totals *s, const struct snapshot *sn, const struct missing *missing)
+{
+	unsigned int measured = strata_measured(missing);
 	int err = 0;
 
 	keys_turn(s, sn);

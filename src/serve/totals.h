@@ -68,7 +68,7 @@ struct keys {
 
 struct total_key {
 	unsigned int id; /* of a struct key */
-	unsigned int op; /* enum op_kind, or enum rq_op; 0 for requests to servers */
+	unsigned int op; /* enum op_kind, or enum rq_op, or enum server_protocol */
 	char of[32];     /* file system or disk, or kind of requests to servers; safe UTF-8, as
 			  * text_label() makes it */
 };
@@ -77,8 +77,9 @@ struct total_key {
 struct total {
 	struct total_key key;
 	const struct key *owner; /* NULL: without labels of its own */
-	uint64_t count, errors, bytes;
-	uint64_t buckets[BOUNDS_MAX + 1]; /* of elapsed times, or of device or server times */
+	uint64_t errors, bytes;
+	/* of elapsed times, or of device or server times; together they are the count */
+	uint64_t buckets[BOUNDS_MAX + 1];
 	UT_hash_handle hh;
 	union {
 		struct {
@@ -90,10 +91,9 @@ struct total {
 			uint64_t tag_ns, queue_ns, device_ns;
 		};
 		struct {
-			uint64_t received_bytes, resent; /* .bytes: sent */
-			uint64_t tag_ns, queue_ns, server_ns;
-			/* requests with .tag_ns and .queue_ns count here; with bytes */
-			bool has_waits, has_bytes;
+			/* .bytes: sent. Some protocols have no bytes, some no .tag_ns and
+			 * .queue_ns: protocol_has_bytes(), protocol_has_waits() */
+			uint64_t received_bytes, resent, tag_ns, queue_ns, server_ns;
 		} served;
 	};
 };
@@ -136,9 +136,9 @@ struct totals {
 void totals_init(struct totals *s, enum by_key by, unsigned int buckets, unsigned int keys_max);
 void totals_done(struct totals *s);
 
-/* Adds an interval; rows by container are those of container_rows(). @measured: the strata measured
- * by this run, a set of 1 << stratum. 0 or -ENOMEM: then the interval is there in part. */
-int totals_add(struct totals *s, const struct snapshot *sn, unsigned int measured);
+/* Adds an interval; rows by container are those of container_rows(). @missing: what this run does
+ * not measure. 0 or -ENOMEM: then the interval is there in part. */
+int totals_add(struct totals *s, const struct snapshot *sn, const struct missing *missing);
 
 /* Names of the labels of keys, then NULL; KEY_OTHER has only a value for the last one. */
 const char *const *key_label_names(enum by_key by);

@@ -119,11 +119,14 @@ reads() {
 	not grep -q iostrata_server_ "$tmp/first"
 	dd if="$fused/f" of=/dev/null bs=4096 count=23 iflag=direct status=none
 	not cat "$fused/none" 2>/dev/null
-	of="mount=\"$fused\",server=\"fuser\""
+	of="protocol=\"fuse\",mount=\"$fused\",server=\"fuser\""
 	counted() { has "iostrata_server_request_duration_seconds_count{$of,op=\"READ\"}" 23; }
 	wait_until counted
 	has "iostrata_server_request_bytes_total{$of,op=\"READ\",direction=\"received\"}" $((23 * (4096 + 16)))
 	has "iostrata_server_request_errors_total{$of,op=\"LOOKUP\"}" 1
+	# without a wait for a slot, and it says why
+	not grep -F "$of,op=\"READ\",part=\"tag\"" <(fetch /metrics)
+	grep -q '^iostrata_not_measured{layer="server_tag",reason="no event of fuse ' <(fetch /metrics)
 	# a second has them, too
 	shown() {
 		dd if="$fused/f" of=/dev/null bs=4096 count=23 iflag=direct status=none

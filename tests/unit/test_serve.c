@@ -20,8 +20,10 @@
 #include "serve/http.h"
 #include "serve/metrics.h"
 #include "serve/totals.h"
+#include "show/view.h"
 
-enum { ALL_STRATA = (1 << ST_N) - 1 };
+/* All is measured. */
+static const struct missing nothing;
 
 /* A snapshot with one row of operations for each of @comms, each of @each_ns, and one of requests
  * of the first. */
@@ -64,17 +66,17 @@ static void add(struct totals *t, const char *const *comms, size_t n, uint64_t e
 
 	sample(&sn, comms, n, each_ns);
 	sn.taken_ns = taken_ns;
-	assert_int_equal(totals_add(t, &sn, ALL_STRATA), 0);
+	assert_int_equal(totals_add(t, &sn, &nothing), 0);
 	snapshot_free(&sn);
 }
 
-static char *text_of(const struct totals *t, bool open)
+/* All series of @t, of a run that does not measure @missing. */
+static char *text_without(const struct totals *t, const struct missing *missing, bool open)
 {
-	static const struct metrics_gap gaps[] = { { "vfs", "a \"reason\" \\ with\n all" } };
+	const struct breakdown_view view = { .layer = LAYER_OPS, .missing = missing };
 	const struct metrics m = { .totals = t,
 				   .version = "1",
-				   .gaps = gaps,
-				   .n_gaps = 1,
+				   .view = &view,
 				   .cpu_ns = 1500000000,
 				   .start_ns = 1000000007 };
 	char *text = NULL;
@@ -85,6 +87,11 @@ static char *text_of(const struct totals *t, bool open)
 	assert_int_equal(metrics_write(f, &m, open), 0);
 	fclose(f);
 	return text;
+}
+
+static char *text_of(const struct totals *t, bool open)
+{
+	return text_without(t, &nothing, open);
 }
 
 static void assert_line(const char *text, const char *line)
@@ -159,9 +166,7 @@ static void test_text(void **state)
 		    "6.000000000");
 	assert_line(text, "iostrata_request_bytes_total{disk=\"sda\",op=\"write\"} 8192");
 	assert_line(text, "iostrata_device_queue_depth{disk=\"sda\"} 3.000000");
-	assert_line(text,
-		    "iostrata_not_measured{layer=\"vfs\",reason=\"a \\\"reason\\\" \\\\ with? "
-		    "all\"} 1");
+	assert_null(strstr(text, "iostrata_not_measured{"));
 	assert_line(text, "process_cpu_seconds_total 1.500000000");
 	assert_null(strstr(text, "# EOF"));
 	assert_null(strstr(text, "resident")); /* not known */
@@ -177,6 +182,7 @@ static void test_text(void **state)
 static void test_missing(void **state)
 {
 	static const char *const nobody[] = { NULL };
+	static const struct missing no_vfs = { .stratum[ST_VFS] = "no probes" };
 	struct snapshot sn;
 	struct totals t;
 	char *text;
@@ -185,19 +191,63 @@ static void test_missing(void **state)
 	totals_init(&t, BY_NONE, 50, 100);
 	sample(&sn, nobody, 1, 1000);
 	sn.ops[0].missing_layers = 1U << ST_FS;
-	assert_int_equal(totals_add(&t, &sn, ALL_STRATA & ~(1U << ST_VFS)), 0);
+	assert_int_equal(totals_add(&t, &sn, &no_vfs), 0);
 	text = text_of(&t, false);
 	assert_null(strstr(text, "stratum=\"vfs\""));
 	assert_null(strstr(text, "stratum=\"fs\""));
 	assert_non_null(strstr(text, "stratum=\"lock\""));
 	free(text);
 	sn.ops[0].missing_layers = 0;
-	assert_int_equal(totals_add(&t, &sn, ALL_STRATA & ~(1U << ST_VFS)), 0);
+	assert_int_equal(totals_add(&t, &sn, &no_vfs), 0);
 	text = text_of(&t, false);
 	assert_null(strstr(text, "stratum=\"vfs\""));
 	assert_non_null(strstr(text, "stratum=\"fs\""));
 	free(text);
 	snapshot_free(&sn);
+	totals_done(&t);
+}
+
+/* All texts of @m are @reason. */
+static void missing_fill(struct missing *m, const char *reason)
+{
+	const char *texts[sizeof(*m) / sizeof(reason)];
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		texts[i] = reason;
+	memcpy(m, texts, sizeof(texts));
+}
+
+/* Each figure that is not measured is told under a name of its own, with its reason, which is
+ * hostile. */
+static void test_reasons(void **state)
+{
+	static const char *const names[] = { "syscall", "vfs",     "fs",     "throttle",
+					     "tag",     "queue",   "device", "complete",
+					     "runq",    "preempt", "helper", "sleep",
+					     "lock",    "server",  "reap",   "requests",
+					     "calls",   "uring",   "aio",    "fault" };
+	enum { NAMES = sizeof(names) / sizeof(*names) };
+	struct missing missing;
+	struct totals t;
+	char *text, line[128];
+	const char *at;
+	int n = 0;
+
+	(void)state;
+	missing_fill(&missing, "a \"reason\" \\ with\n all");
+	totals_init(&t, BY_NONE, 25, 100);
+	text = text_without(&t, &missing, false);
+	for (int i = 0; i < NAMES; i++) {
+		snprintf(line, sizeof(line),
+			 "iostrata_not_measured{layer=\"%s\",reason=\"a \\\"reason\\\" \\\\ with? "
+			 "all\"} 1",
+			 names[i]);
+		assert_line(text, line);
+	}
+	for (at = text; (at = strstr(at, "\niostrata_not_measured{")); at++)
+		n++;
+	assert_int_equal(n, NAMES);
+	free(text);
 	totals_done(&t);
 }
 
@@ -403,8 +453,8 @@ static void test_losses(void **state)
 	sn.lost[LOST_RING] = 3;
 	sn.lost[LOST_UNMATCHED_END] = 101;
 	sn.missed = 5;
-	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
-	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	assert_int_equal(totals_add(&t, &sn, &nothing), 0);
+	assert_int_equal(totals_add(&t, &sn, &nothing), 0);
 	text = text_of(&t, false);
 	assert_line(text, "iostrata_lost_total{kind=\"ring\"} 6");
 	assert_line(text, "iostrata_lost_total{kind=\"missed\"} 10");
@@ -434,7 +484,7 @@ static void test_in_progress(void **state)
 	(void)state;
 	devices_add(&devices, &disk);
 	totals_init(&t, BY_COMM, 25, 2);
-	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	assert_int_equal(totals_add(&t, &sn, &nothing), 0);
 	text = text_of(&t, false);
 	assert_line(text, "iostrata_in_progress{op=\"fsync\",fs=\"ext4\"} 2");
 	assert_line(text, "iostrata_in_progress{op=\"fsync\",fs=\"ext4\",disk=\"sda\"} 1");
@@ -444,7 +494,7 @@ static void test_in_progress(void **state)
 	assert_line(text, "iostrata_oldest_in_progress_seconds{op=\"fsync\",fs=\"ext4\"} "
 			  "2.000000000");
 	free(text);
-	assert_int_equal(totals_add(&t, &none, ALL_STRATA), 0);
+	assert_int_equal(totals_add(&t, &none, &nothing), 0);
 	text = text_of(&t, false);
 	assert_line(text, "iostrata_in_progress{op=\"fsync\",fs=\"ext4\"} 0");
 	assert_line(text, "iostrata_in_progress{op=\"fsync\",fs=\"ext4\",disk=\"sda\"} 0");
@@ -488,8 +538,8 @@ static void servers_sample(struct snapshot *sn, unsigned int n)
 	}
 }
 
-#define NFS   "{mount=\"\",server=\"10.0.0.7\",op=\"READ\"}"
-#define SSHFS "{mount=\"/mnt/1\",server=\"sshfs\",op=\"READ\"}"
+#define NFS   "{protocol=\"nfs\",mount=\"\",server=\"10.0.0.7\",op=\"READ\"}"
+#define SSHFS "{protocol=\"fuse\",mount=\"/mnt/1\",server=\"sshfs\",op=\"READ\"}"
 
 /* Requests to servers: by mount, server and kind. A figure that is not known has no series. */
 static void test_servers(void **state)
@@ -500,63 +550,142 @@ static void test_servers(void **state)
 
 	(void)state;
 	totals_init(&t, BY_COMM, 25, 2);
-	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	assert_int_equal(totals_add(&t, &sn, &nothing), 0);
 	text = text_of(&t, false);
 	assert_null(strstr(text, "iostrata_server_"));
+	assert_null(strstr(text, "layer=\"server_"));
 	free(text);
 	servers_sample(&sn, 2);
-	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	assert_int_equal(totals_add(&t, &sn, &nothing), 0);
 	sn.servers[1].key.opcode = 99;
 	sn.servers[1].key.pid = 7; /* the daemon was started again */
 	strcpy(sn.servers[1].mount, "/\n\"1");
-	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	assert_int_equal(totals_add(&t, &sn, &nothing), 0);
 	text = text_of(&t, false);
 	assert_line(text, "# TYPE iostrata_server_request_duration_seconds histogram");
 	assert_line(text, "iostrata_server_request_duration_seconds_count" NFS " 14");
 	assert_line(text, "iostrata_server_request_duration_seconds_sum" SSHFS " 0.000014000");
-	assert_line(text, "iostrata_server_request_duration_seconds_bucket{mount=\"/mnt/1\","
+	assert_line(text, "iostrata_server_request_duration_seconds_bucket{protocol=\"fuse\","
+			  "mount=\"/mnt/1\","
 			  "server=\"sshfs\",op=\"READ\",le=\"0.000002047\"} 7");
-	assert_line(text, "iostrata_server_request_seconds_total{mount=\"\",server=\"10.0.0.7\","
+	assert_line(text, "iostrata_server_request_seconds_total{protocol=\"nfs\",mount=\"\","
+			  "server=\"10.0.0.7\","
 			  "op=\"READ\",part=\"tag\"} 0.000000022");
-	assert_line(text, "iostrata_server_request_seconds_total{mount=\"\",server=\"10.0.0.7\","
+	assert_line(text, "iostrata_server_request_seconds_total{protocol=\"nfs\",mount=\"\","
+			  "server=\"10.0.0.7\","
 			  "op=\"READ\",part=\"queue\"} 0.000000026");
-	assert_line(text, "iostrata_server_request_seconds_total{mount=\"/mnt/1\","
-			  "server=\"sshfs\",op=\"READ\",part=\"server\"} 0.000014000");
+	assert_line(text,
+		    "iostrata_server_request_seconds_total{protocol=\"fuse\",mount=\"/mnt/1\","
+		    "server=\"sshfs\",op=\"READ\",part=\"server\"} 0.000014000");
 	assert_null(strstr(text, "server=\"sshfs\",op=\"READ\",part=\"tag\""));
 	assert_null(strstr(text, "server=\"sshfs\",op=\"READ\",part=\"queue\""));
-	assert_line(text, "iostrata_server_request_bytes_total{mount=\"/mnt/1\","
+	assert_line(text, "iostrata_server_request_bytes_total{protocol=\"fuse\",mount=\"/mnt/1\","
 			  "server=\"sshfs\",op=\"READ\",direction=\"sent\"} 101");
-	assert_line(text, "iostrata_server_request_bytes_total{mount=\"/mnt/1\","
+	assert_line(text, "iostrata_server_request_bytes_total{protocol=\"fuse\",mount=\"/mnt/1\","
 			  "server=\"sshfs\",op=\"READ\",direction=\"received\"} 300");
 	assert_line(text, "iostrata_server_request_errors_total" NFS " 6");
 	assert_line(text, "iostrata_server_request_resent_total" NFS " 4");
-	assert_line(text, "iostrata_server_request_errors_total{mount=\"/?\\\"1\","
-			  "server=\"sshfs\",op=\"opcode 99\"} 3");
+	assert_line(text,
+		    "iostrata_server_request_errors_total{protocol=\"fuse\",mount=\"/?\\\"1\","
+		    "server=\"sshfs\",op=\"opcode 99\"} 3");
 	free(text);
 	snapshot_free(&sn);
 	totals_done(&t);
 }
 
-/* Of SMB, neither bytes nor the time before the sending are known: they have no series, not 0. */
-static void test_servers_without_bytes(void **state)
+/* Adds a READ of each protocol to the same server, and makes text of all sums. */
+static char *protocols_text(unsigned int servers_max)
 {
 	struct snapshot sn = { .taken_ns = 1 };
 	struct totals t;
 	char *text;
 
-	(void)state;
 	totals_init(&t, BY_COMM, 25, 2);
-	servers_sample(&sn, 1);
-	sn.servers[0].key.protocol = SERVER_SMB;
-	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	t.servers.max = servers_max;
+	servers_sample(&sn, SERVER_PROTOCOLS);
+	for (unsigned int i = 0; i < SERVER_PROTOCOLS; i++) {
+		struct server_row *row = &sn.servers[i];
+
+		row->key = (struct server_key){ .protocol = i, .op = "READ", .server = "10.0.0.7" };
+		free(row->mount);
+		row->mount = NULL;
+	}
+	assert_int_equal(totals_add(&t, &sn, &nothing), 0);
+	assert_int_equal(HASH_COUNT(t.to_servers), SERVER_PROTOCOLS);
 	text = text_of(&t, false);
-	assert_line(text, "iostrata_server_request_duration_seconds_count" NFS " 7");
-	assert_null(strstr(text, "iostrata_server_request_bytes_total{"));
-	assert_null(strstr(text, "part=\"tag\""));
-	assert_null(strstr(text, "part=\"queue\""));
-	free(text);
 	snapshot_free(&sn);
 	totals_done(&t);
+	return text;
+}
+
+/* Whether @text has the series @family of READs by @protocol to @server, with the label @extra. */
+static bool has_server_series(const char *text, const char *family, const char *protocol,
+			      const char *server, const char *extra)
+{
+	char series[256];
+
+	snprintf(series, sizeof(series),
+		 "\niostrata_server_request_%s{protocol=\"%s\",mount=\"\",server=\"%s\","
+		 "op=\"READ\"%s} ",
+		 family, protocol, server, extra);
+	return strstr(text, series);
+}
+
+/* Whether @text gives a reason why the figure @layer of @protocol is missing. */
+static bool has_gap(const char *text, const char *layer, const char *protocol)
+{
+	char series[256];
+	const char *at, *name;
+
+	snprintf(series, sizeof(series), "\niostrata_not_measured{layer=\"%s\",reason=\"", layer);
+	for (at = text; (at = strstr(at, series)); at++) {
+		name = strstr(at, protocol);
+		if (name && name < strstr(at, "\"} 1\n"))
+			return true;
+	}
+	return false;
+}
+
+/* Requests of several protocols to the same server are told apart. A figure that a protocol does
+ * not have has no series, but a reason. */
+static void test_protocols(void **state)
+{
+	static const struct {
+		const char *name;
+		bool bytes, waits;
+	} protocols[SERVER_PROTOCOLS] = { { "nfs", true, true },
+					  { "fuse", true, false },
+					  { "9p", false, false },
+					  { "smb", false, false } };
+	static const char *const servers[] = { "10.0.0.7", "other" };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		const char *server = servers[i];
+		char *text = protocols_text(i ? 0 : SERVERS_MAX);
+
+		for (int j = 0; j < SERVER_PROTOCOLS; j++) {
+			const char *p = protocols[j].name;
+			bool bytes = protocols[j].bytes, waits = protocols[j].waits;
+
+			assert_true(
+				has_server_series(text, "duration_seconds_count", p, server, ""));
+			assert_true(has_server_series(text, "seconds_total", p, server,
+						      ",part=\"server\""));
+			assert_true(has_server_series(text, "seconds_total", p, server,
+						      ",part=\"tag\"") == waits);
+			assert_true(has_server_series(text, "seconds_total", p, server,
+						      ",part=\"queue\"") == waits);
+			assert_true(has_server_series(text, "bytes_total", p, server,
+						      ",direction=\"sent\"") == bytes);
+			assert_true(has_server_series(text, "bytes_total", p, server,
+						      ",direction=\"received\"") == bytes);
+			assert_true(has_gap(text, "server_tag", p) == !waits);
+			assert_true(has_gap(text, "server_queue", p) == !waits);
+			assert_true(has_gap(text, "server_bytes", p) == !bytes);
+		}
+		free(text);
+	}
 }
 
 /* However many servers there are, so many have labels, and all together count whole. */
@@ -573,22 +702,23 @@ static void test_many_servers(void **state)
 	servers_sample(&sn, SERVERS);
 	for (uint64_t i = 1; i <= ROUNDS; i++) {
 		sn.taken_ns = i;
-		assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+		assert_int_equal(totals_add(&t, &sn, &nothing), 0);
 	}
 	text = text_of(&t, false);
 	assert_int_equal(t.servers.n_shown, SERVERS_MAX);
+	/* the first of them is of NFS, the others in "other" are of FUSE */
 	assert_int_equal(HASH_COUNT(t.to_servers), SERVERS_MAX + 1);
 	assert_float_equal(sum_of(text, count), ROUNDS * SERVERS * 7, 0.1);
-	assert_line(text, "iostrata_server_request_duration_seconds_count{mount=\"\","
-			  "server=\"other\",op=\"READ\"} 105");
+	assert_line(text, "iostrata_server_request_duration_seconds_count{protocol=\"fuse\","
+			  "mount=\"\",server=\"other\",op=\"READ\"} 105");
 	free(text);
 	/* a busy one takes the place of another, whose series ends after a while */
 	sn.servers[SERVERS - 1].sums.server_ns = 1000000000;
-	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	assert_int_equal(totals_add(&t, &sn, &nothing), 0);
 	assert_int_equal(t.servers.n_leaving, 1);
 	assert_int_equal(HASH_COUNT(t.to_servers), SERVERS_MAX + 2);
 	sn.taken_ns += KEY_LEAVES_NS;
-	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	assert_int_equal(totals_add(&t, &sn, &nothing), 0);
 	assert_int_equal(HASH_COUNT(t.to_servers), SERVERS_MAX + 1);
 	snapshot_free(&sn);
 	totals_done(&t);
@@ -680,7 +810,7 @@ static int feed_use(const char *frame, size_t len)
 		return err;
 	totals_init(&t, BY_CONTAINER, 25, 100);
 	f.sn.devices = f.sn.devices ? &f.devices : NULL;
-	assert_int_equal(totals_add(&t, &f.sn, ALL_STRATA), 0);
+	assert_int_equal(totals_add(&t, &f.sn, &nothing), 0);
 	free(text_of(&t, false));
 	totals_done(&t);
 	feed_done(&f);
@@ -848,23 +978,15 @@ static void test_token(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cost),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_many_keys),
-		cmocka_unit_test(test_in_progress),
-		cmocka_unit_test(test_feed),
-		cmocka_unit_test(test_hostile_feed),
-		cmocka_unit_test(test_requests),
-		cmocka_unit_test(test_accepts),
-		cmocka_unit_test(test_token),
-		cmocka_unit_test(test_crowd),
-		cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_servers),
-		cmocka_unit_test(test_servers_without_bytes),
+		cmocka_unit_test(test_cost),         cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_text),         cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_reasons),      cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_keys),         cmocka_unit_test(test_many_keys),
+		cmocka_unit_test(test_in_progress),  cmocka_unit_test(test_feed),
+		cmocka_unit_test(test_hostile_feed), cmocka_unit_test(test_requests),
+		cmocka_unit_test(test_accepts),      cmocka_unit_test(test_token),
+		cmocka_unit_test(test_crowd),        cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_servers),      cmocka_unit_test(test_protocols),
 		cmocka_unit_test(test_many_servers),
 	};
 
