@@ -329,8 +329,11 @@ static void keys_choose(struct keys *k, uint64_t now)
 			least = least ? least : key_last(k);
 			while (least && least->state != KEY_SHOWN)
 				least = least->hh.prev;
-			if (!least || key->use < 2 * least->use || k->n_leaving >= k->max)
+			if (!least || key->use < 2 * least->use)
 				return;
+			/* a key which comes back leaves no more: as many leave as before */
+			if (k->n_leaving >= k->max && key->state != KEY_LEAVES)
+				continue;
 			key_leave(k, least, now);
 		}
 		key_show(k, key);

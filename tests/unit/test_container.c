@@ -335,6 +335,7 @@ static struct container name_of(struct container_names *n, const char *cgroup)
 #define STORAGE "/var/lib/containers/storage"
 #define ID3     "00000000000000000000000000000000000000000000000000000000000000aa"
 #define ID4     "00000000000000000000000000000000000000000000000000000000000000ab"
+#define ID6     "00000000000000000000000000000000000000000000000000000000000000ad"
 #define ID5     "00000000000000000000000000000000000000000000000000000000000000ac"
 
 static void test_names(void **state)
@@ -353,7 +354,8 @@ static void test_names(void **state)
 	make_file(root, "/var/lib/docker/containers/" ID2 "/config.v2.json", "{\"Name\":\"/db\"}");
 	make_file(root, "/var/lib/docker/containers/" ID3 "/config.v2.json", "{\"Name\":[7]");
 	make_file(root, STORAGE "/overlay-containers/containers.json",
-		  "[7,{\"id\":3},{\"id\":\"" ID3 "\",\"names\":[\"pod\",\"b\"]}]");
+		  "[7,{\"id\":3},{\"id\":\"mine\",\"names\":[\"no id\"]},{\"id\":\"" ID3
+		  "\",\"names\":[\"pod\",\"b\"]}]");
 	/* as podman run --rm has it, and another driver */
 	make_file(root, STORAGE "/overlay-containers/volatile-containers.json",
 		  "[{\"id\":\"" ID4 "\",\"names\":[\"short\"]}]");
@@ -373,6 +375,13 @@ static void test_names(void **state)
 	assert_string_equal(c.title, "short");
 	c = name_of(&n, "/libpod_parent/libpod-" ID5);
 	assert_string_equal(c.title, "copied");
+	/* a new one is looked for again, but not at once */
+	make_file(root, "/var/log/containers/web-2_shop_late-" ID6 ".log", "");
+	c = name_of(&n, "/kubepods/burstable/pod" UID "/" ID6);
+	assert_string_equal(c.title, "");
+	n.read_ns = 1;
+	c = name_of(&n, "/kubepods/burstable/pod" UID "/" ID6);
+	assert_string_equal(c.title, "shop/web-2/late");
 	/* one with a name of its own, and one without files */
 	c = name_of(&n, "/lxc.payload.mine");
 	assert_string_equal(c.title, "");

@@ -338,6 +338,151 @@ static void test_keys(void **state)
 	totals_done(&t);
 }
 
+/* A process called "other" is one of all others: there is one series with this label. */
+static void test_called_other(void **state)
+{
+	static const char *const comms[] = { "other", "a", "b" };
+	const char *count = "_count{op=\"read\",fs=\"ext4\",comm=\"other\"} ";
+	struct totals t;
+	char *text;
+
+	(void)state;
+	totals_init(&t, BY_COMM, 25, 1);
+	add(&t, comms, 3, 1000, 1);
+	text = text_of(&t, false);
+	assert_float_equal(value_of(text, count), 2 * 23, 0.1);
+	assert_null(strstr(strstr(text, count) + 1, count));
+	free(text);
+	totals_done(&t);
+}
+
+/* Adds an interval in which each of @comms had operations of @each_ns, and nothing else. */
+static void add_ops(struct totals *t, const char *const *comms, size_t n, uint64_t each_ns,
+		    uint64_t taken_ns)
+{
+	struct snapshot sn;
+
+	sample(&sn, comms, n, each_ns);
+	sn.taken_ns = taken_ns;
+	sn.n_rqs = 0;
+	assert_int_equal(totals_add(t, &sn, &nothing), 0);
+	sn.n_rqs = 1;
+	snapshot_free(&sn);
+}
+
+/* A key which lost its place, and gets it back, has its own sums again: there is one series of it,
+ * which goes on. No more keys leave for that, so their limit does not matter. */
+static void test_keys_return(void **state)
+{
+	static const char *const a[] = { "a" }, *const b[] = { "b" };
+	const char *series = "_bytes_total{op=\"read\",fs=\"ext4\",comm=\"a\"}";
+	struct totals t;
+	char *text;
+
+	(void)state;
+	totals_init(&t, BY_COMM, 25, 1);
+	add(&t, a, 1, 1000, 1);
+	add(&t, b, 1, 1000000000, 2);
+	assert_int_equal(t.keys.n_leaving, 1);
+	text = text_of(&t, false);
+	assert_non_null(strstr(text, "_request_bytes_total{disk=\"sda\",op=\"write\",comm=\"a\"}"));
+	free(text);
+	add(&t, a, 1, 100000000000, 3);
+	assert_int_equal(t.keys.n_shown, 1);
+	assert_int_equal(t.keys.n_leaving, 1); /* the other one, now */
+	text = text_of(&t, false);
+	assert_float_equal(value_of(text, series), 2 * 23 * 512, 0.1);
+	assert_null(strstr(strstr(text, series) + 1, series));
+	free(text);
+	/* when the other one is gone, so are its sums of operations and of requests */
+	add(&t, a, 1, 1000, 3 + KEY_LEAVES_NS);
+	assert_int_equal(t.keys.n_leaving, 0);
+	assert_int_equal(HASH_COUNT(t.ops), 1);
+	assert_int_equal(HASH_COUNT(t.rqs), 1);
+	totals_done(&t);
+}
+
+/* Places belong to the keys that were used most in the last minutes: a key which was busy once
+ * keeps its place for a while, not for ever; and a key gets a place by what it did in many
+ * intervals. Its use fades by half in 87 intervals. */
+static void test_use_fades(void **state)
+{
+	enum { EARLY = 100, LATE = 600 };
+	static const char *const once[] = { "once" }, *const always[] = { "always" };
+	const char *shown = "comm=\"always\"";
+	uint64_t now = 1;
+	struct totals t;
+	char *text;
+
+	(void)state;
+	totals_init(&t, BY_COMM, 25, 1);
+	add_ops(&t, once, 1, 1000000, now++);
+	for (int i = 0; i < LATE; i++) {
+		add_ops(&t, always, 1, 1000, now++);
+		if (i == EARLY) {
+			text = text_of(&t, false);
+			assert_null(strstr(text, shown));
+			free(text);
+		}
+	}
+	text = text_of(&t, false);
+	assert_non_null(strstr(text, shown));
+	free(text);
+	totals_done(&t);
+}
+
+/* A row of @c, or of @by if that is NULL. */
+static void row_of(struct op_row *row, const struct container *c, const char *by)
+{
+	free(row->by);
+	row->contained = c;
+	row->by = c ? malloc(sizeof(*c)) : by ? strdup(by) : NULL;
+	if (c && row->by)
+		*(struct container *)row->by = *c;
+}
+
+#define LABELS(space, pod, name)                                                                   \
+	"{op=\"read\",fs=\"ext4\",namespace=\"" space "\",pod=\"" pod "\",container=\"" name "\"}"
+
+/* Labels of containers: names if they are known, else the id as in tables. */
+static void test_containers(void **state)
+{
+	static const struct container of_pod = { .id = "1",
+						 .space = "shop",
+						 .pod_name = "web-1",
+						 .name = "nginx",
+						 .shown = 1 },
+				      named = { .id = "2", .name = "db", .shown = 1 },
+				      unnamed = { .id = "0123456789abcdef", .shown = 12 };
+	static const char *const nobody[5] = {};
+	struct snapshot sn;
+	struct totals t;
+	char *text;
+
+	(void)state;
+	totals_init(&t, BY_CONTAINER, 25, 100);
+	sample(&sn, nobody, 5, 1000);
+	row_of(&sn.ops[0], &of_pod, NULL);
+	row_of(&sn.ops[1], &named, NULL);
+	row_of(&sn.ops[2], &unnamed, NULL);
+	row_of(&sn.ops[3], NULL, CONTAINER_NONE);
+	row_of(&sn.ops[4], NULL, "cgroup 12");
+	assert_int_equal(totals_add(&t, &sn, &nothing), 0);
+	text = text_of(&t, false);
+	assert_line(text,
+		    "iostrata_operation_bytes_total" LABELS("shop", "web-1", "nginx") " 11776");
+	assert_line(text, "iostrata_operation_bytes_total" LABELS("", "", "db") " 11776");
+	assert_line(text, "iostrata_operation_bytes_total" LABELS("", "", "0123456789ab") " 11776");
+	assert_line(text, "iostrata_operation_bytes_total" LABELS("", "", "") " 11776");
+	assert_line(text, "iostrata_operation_bytes_total" LABELS("", "", "cgroup 12") " 11776");
+	/* the requests are of an unknown process */
+	assert_non_null(strstr(text, "iostrata_request_bytes_total{disk=\"sda\",op=\"write\","
+				     "namespace=\"\",pod=\"\",container=\"unknown\"} 4096\n"));
+	free(text);
+	snapshot_free(&sn);
+	totals_done(&t);
+}
+
 /* However many keys come and go: what is added to all sums is the whole, and no sum goes back. */
 static void test_many_keys(void **state)
 {
@@ -980,7 +1125,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cost),         cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_text),         cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_reasons),      cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_reasons),      cmocka_unit_test(test_called_other),
+		cmocka_unit_test(test_keys_return),  cmocka_unit_test(test_use_fades),
+		cmocka_unit_test(test_containers),   cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_keys),         cmocka_unit_test(test_many_keys),
 		cmocka_unit_test(test_in_progress),  cmocka_unit_test(test_feed),
 		cmocka_unit_test(test_hostile_feed), cmocka_unit_test(test_requests),
