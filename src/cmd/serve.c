@@ -108,9 +108,10 @@ static int token_read(const char *path, char ret_token[TOKEN_CAP], struct reason
 	FILE *f = fopen(path, "re");
 	char line[TOKEN_CAP + 2];
 
-	if (!f)
-		return reason_set(why, EXIT_FAILED, "cannot open '%.120s': %s", path,
-				  strerror(errno));
+	if (!f) {
+		reason_set(why, EXIT_FAILED, "cannot open '%.120s': %s", path, strerror(errno));
+		return reason_hint(why, "--token-file names a file, whose first line is the token");
+	}
 	if (!fgets(line, sizeof(line), f))
 		line[0] = '\0';
 	fclose(f);

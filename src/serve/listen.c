@@ -80,7 +80,8 @@ int listen_open(const char *text, struct listening *ret, struct reason *why)
 	int fd, err;
 
 	if (!len) {
-		reason_set(why, EXIT_USAGE, "--listen '%.60s': not an address and a port", text);
+		reason_set(why, EXIT_USAGE,
+			   "--listen '%.60s': not an IP address and a port up to 65535", text);
 		return reason_hint(why, "for example 127.0.0.1:9740, or [::]:9740 for everybody");
 	}
 	fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -91,6 +92,11 @@ int listen_open(const char *text, struct listening *ret, struct reason *why)
 		reason_set(why, EXIT_FAILED, "cannot listen on '%.60s': %s", text, strerror(-err));
 		if (err == -EADDRINUSE)
 			reason_hint(why, "another process listens there: 'ss -ltnp' tells which");
+		if (err == -EACCES)
+			reason_hint(why,
+				    "ports below 1024 need another privilege: use a higher port");
+		if (err == -EINVAL && a.any.sa_family == AF_INET6)
+			reason_hint(why, "link-local addresses (fe80::) are not supported");
 		if (err == -EADDRNOTAVAIL)
 			reason_hint(why, "no network device of this machine has this address: "
 					 "'ip address' lists those that have one");

@@ -239,8 +239,15 @@ static void answer_events(struct process *p, struct http_client *c)
 						      .stream = true });
 }
 
-static const char refusals[] = "the token is missing or wrong: the tool printed it when it began, "
-			       "or reads it from --token-file\n";
+static const char *refusal(int status)
+{
+	if (status == 401)
+		return "the token is missing or wrong: the tool printed it when it began, "
+		       "or reads it from --token-file\n";
+	if (status == 421)
+		return "only requests to localhost, 127.0.0.1 or [::1] are answered\n";
+	return "requests from pages of other web sites are refused\n";
+}
 
 static void serve(void *arg, const struct http_request *rq, struct http_client *c)
 {
@@ -248,16 +255,14 @@ static void serve(void *arg, const struct http_request *rq, struct http_client *
 	int status = guard_check(&p->conf->guard, rq);
 
 	if (status)
-		answer_text(c, status,
-			    status == 401   ? refusals
-			    : status == 421 ? "this machine has another name: use 127.0.0.1\n"
-					    : "not for other web sites\n");
+		answer_text(c, status, refusal(status));
 	else if (!strcmp(rq->path, "/"))
 		answer_page(p, rq, c);
 	else if (!strcmp(rq->path, "/events"))
 		answer_events(p, c);
 	else if (strcmp(rq->path, "/metrics") != 0 && strcmp(rq->path, "/api/breakdown") != 0)
-		answer_text(c, 404, "there are /, /metrics, /api/breakdown and /events\n");
+		answer_text(c, 404,
+			    "no such page: there are /, /metrics, /api/breakdown and /events\n");
 	else if (!is_fresh(p))
 		answer_text(c, 503,
 			    p->fed_ns ? "no figures came for 10 seconds\n"
