@@ -207,11 +207,11 @@ install: all man
 		install -D -m 644 $$file $(SHARE)/doc/iostrata/$$file || exit; done
 
 # Of the static program alone: any tool that builds from a Containerfile.
-CONTAINER_TOOL ?= $(or $(shell command -v podman),$(shell command -v docker))
+CONTAINER_TOOL ?= $(shell for tool in podman docker; do $$tool info >/dev/null 2>&1 && echo $$tool && break; done)
 VERSION = $(shell sed -n 's/.*IOSTRATA_VERSION "\(.*\)"/\1/p' src/run/cli.h)
 
 image: static
-	$(Q)[ -n "$(CONTAINER_TOOL)" ] || { echo "error: there is neither podman nor docker" >&2; exit 1; }
+	$(Q)[ -n "$(CONTAINER_TOOL)" ] || { echo "error: neither podman nor docker works here" >&2; exit 1; }
 	$(Q)rm -rf $(B)/image && mkdir $(B)/image
 	$(Q)cp build/iostrata-static-$(ARCH) $(B)/image/iostrata
 	$(Q)$(CONTAINER_TOOL) build -t localhost/iostrata:$(VERSION) -f Containerfile $(B)/image

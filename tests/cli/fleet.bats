@@ -75,7 +75,7 @@ podman_works() {
 	make -s image >"$tmp/built" 2>&1 || { tail -n 5 "$tmp/built"; false; }
 	containers=iostrata-test-serve
 	podman run -d --name $containers --pid=host --network=host --read-only --cap-drop=all --cap-add=BPF \
-		--cap-add=PERFMON -v /sys/fs/cgroup:/sys/fs/cgroup:ro \
+		--cap-add=PERFMON --security-opt=seccomp=unconfined -v /sys/fs/cgroup:/sys/fs/cgroup:ro \
 		"localhost/iostrata:$("$iostrata" --version | cut -d' ' -f2)" serve --listen 127.0.0.1:9741 \
 		--by container >/dev/null
 	url=http://127.0.0.1:9741/

@@ -5,20 +5,21 @@ containers of podman, by their names."""
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import time
-import urllib.request
 from pathlib import Path
 
 import fileio
 import machine
 from checks_record import Record, report
+from checks_serve import scrape
 from harness import Broken, Gate, Skip, suite
 from places import place
-from tool import ROOT, Json, Top, Trace, Traces, copy
+from tool import ROOT, Json, Top, Trace, Traces
 
 OUTSIDE, NONE = 11, "(no container)"
 UID = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
@@ -151,36 +152,21 @@ def gone(gate: Gate) -> None:
 
 
 PODMAN = ROOT / "build/podman/usr"  # of tests/podman
+STATIC = ROOT / "build" / f"iostrata-static-{os.uname().machine}"
 IMAGE = "localhost/iostrata-gate:1"
 SERVED = "127.0.0.1:9740"
 IN_CONTAINERS = {"gate-first": 101, "gate-second": 1009}  # reads of 4096 bytes
-SUM = re.compile(r'iostrata_operation_bytes_total\{.*container="([^"]*)".*\} (\d+)')
-
-
-class Serve(Trace):
-    """A run of `iostrata serve`, asked for its sums while it goes on."""
-
-    def __init__(self, *args: str) -> None:
-        super().__init__(*args)
-        self.argv = [copy(), "serve", "--listen", SERVED, *args]
-
-    def bytes_read(self) -> dict[str, int]:
-        """By container; empty as long as there are none."""
-        try:
-            with urllib.request.urlopen(f"http://{SERVED}/metrics", timeout=10) as answer:
-                found = SUM.findall(answer.read().decode())
-        except OSError:  # the first second is not over
-            return {}
-        return {name: int(n) for name, n in found}
-
-    def output_parse(self, text: str) -> None:
-        """It prints nothing."""
+SUM = re.compile(r'iostrata_operation_bytes_total\{op="read",fs="ext4",.*container="([^"]*)".*\} (\d+)')
+TWO = 1 << 38 | 1 << 39  # CAP_PERFMON, CAP_BPF
+CAPABILITIES = re.compile(r"Cap(?:Prm|Eff|Bnd|Inh|Amb):\t(\w+)")
 
 
 class Podman:
-    """podman with a storage for any file system, and cgroups without systemd. One image, of dd alone."""
+    """podman with a storage for any file system, and cgroups without systemd."""
 
     argv = ["podman", "--storage-driver=vfs", "--cgroup-manager=cgroupfs", "--events-backend=none"]
+    # its profile of 2022 forbids bpf() to all but CAP_SYS_ADMIN
+    unfiltered = "--security-opt=seccomp=unconfined"
 
     def __init__(self, gate: Gate) -> None:
         files = (*PODMAN.glob("bin/*"), *PODMAN.glob("lib/*-linux-gnu/*.so*"))
@@ -195,32 +181,90 @@ class Podman:
         if not policy.exists():
             policy.parent.mkdir(exist_ok=True)
             policy.write_text('{"default": [{"type": "insecureAcceptAnything"}]}', encoding="ascii")
-        root = machine.scratch(gate.kept) / "image"
-        (root / "bin").mkdir(parents=True)
-        shutil.copy(str(shutil.which("busybox")), root / "bin/dd")
+        self.import_root(machine.scratch(gate.kept) / "image")
+
+    def import_root(self, root: Path) -> None:
+        """An image without files, for the programs of this machine."""
+        (root / "usr").mkdir(parents=True)
+        for name in ("lib", "lib64"):
+            (root / name).symlink_to(f"usr/{name}")
         machine.run("tar", "-C", str(root), "-cf", f"{root}.tar", ".")
         self.run("import", f"{root}.tar", IMAGE)
 
-    def run(self, *args: str) -> None:
-        done = subprocess.run([*self.argv, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=100, check=False)
+    def build(self) -> str:
+        """The tool's image, as make makes it. Its name."""
+        if not STATIC.exists():
+            raise Skip(f"no {STATIC.name} (make static)")
+        said = machine.run("make", "-C", str(ROOT), "-o", "static", "image", f"CONTAINER_TOOL={' '.join(self.argv)}",
+                           timeout=200)
+        return re.findall(r"Successfully tagged (\S+)", said)[-1]
+
+    def run(self, *args: str, errors: int = subprocess.PIPE) -> str:
+        """What it has printed; @errors: where its stderr goes."""
+        done = subprocess.run([*self.argv, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
+                              text=True, timeout=100, check=False)
         if done.returncode:
-            raise Broken(f"podman {args[0]}: exit {done.returncode}: {done.stderr}")
+            raise Broken(f"podman {args[0]}: exit {done.returncode}: {done.stderr or done.stdout}")
+        return done.stdout
+
+    def fio(self, name: str, data: Path, n: int) -> int:
+        """Bytes that fio says it read: @n blocks of the file @name, in a container of this name."""
+        said = self.run("run", "--name", name, "--network=none", self.unfiltered, "-v=/usr:/usr:ro",
+                        f"-v={data}:/data", IMAGE, "/usr/bin/fio", "--name=reads", f"--filename=/data/{name}",
+                        "--rw=read", "--bs=4k", f"--size={n * 4096}", "--ioengine=psync", "--output-format=json")
+        return int(json.loads(said[said.index("{"):])["jobs"][0]["read"]["io_bytes"])
 
 
-@suite("A1.containers.podman", 400)
+class Served:
+    """The tool in a container, as iostrata.yaml has it: two capabilities, a root to read."""
+
+    def __init__(self, runtime: Podman, image: str) -> None:
+        names = "/var/lib/containers/storage/vfs-containers"
+        self.runtime = runtime
+        self.id = runtime.run("run", "-d", "--pid=host", "--network=host", "--read-only", "--cap-drop=all",
+                              "--cap-add=BPF", "--cap-add=PERFMON", "--security-opt=no-new-privileges",
+                              runtime.unfiltered, "-v=/sys/fs/cgroup:/sys/fs/cgroup:ro", f"-v={names}:{names}:ro",
+                              image, "serve", "--listen", SERVED, "--by", "container").strip()
+
+    def end(self) -> str:
+        """What it has said."""
+        said = self.runtime.run("logs", self.id, errors=subprocess.STDOUT)
+        self.runtime.run("rm", "-f", self.id)
+        return said
+
+    def bytes_read(self) -> dict[str, int]:
+        return {name: int(n) for name, n in SUM.findall(scrape(SERVED))}
+
+    def capabilities(self) -> list[set[int]]:
+        """Of the process that traces, and of the listener: the sets that are not empty."""
+        tracer = self.runtime.run("inspect", "--format={{.State.Pid}}", self.id).strip()
+        found = []
+        for pid in (tracer, machine.get(f"/proc/{tracer}/task/{tracer}/children")):
+            sets = CAPABILITIES.findall(machine.get(f"/proc/{pid}/status"))
+            found.append({int(each, 16) for each in sets} - {0})
+        return found
+
+
+@suite("A1.containers.podman", 500)
 def podman(gate: Gate) -> None:
-    """Real containers have the names that podman gave them, and the bytes that dd has read in each."""
+    """The tool's image serves with two capabilities and nothing else. Containers have the names that podman gave
+    them, and the bytes that fio says it read in each."""
     gate.not_native("images and containers of podman")
-    runtime = Podman(gate)
-    wanted = {name: n * 4096 for name, n in IN_CONTAINERS.items()}
-    serve = Serve("--by", "container", "--comm", "dd", "--op", "read", "--all-files").start()
+    runtime, there = Podman(gate), place(gate, "ext4")
+    for name, n in IN_CONTAINERS.items():
+        fileio.make_file(str(there.point / name), 4 * n // 1024 + 1)
+    serve = Served(runtime, runtime.build())
     try:
-        for name, n in IN_CONTAINERS.items():
-            runtime.run("run", "--name", name, "--network=none", "--security-opt=seccomp=unconfined", IMAGE, "/bin/dd",
-                        "if=/dev/zero", "of=/dev/null", "bs=4096", f"count={n}")
+        machine.wait_until(lambda: bool(scrape(SERVED)), 120)
+        wanted = {name: runtime.fio(name, there.point, n) for name, n in IN_CONTAINERS.items()}
         machine.wait_for(lambda: serve.bytes_read() == wanted, 10)
-        found = serve.bytes_read()
+        found, capabilities = serve.bytes_read(), serve.capabilities()
     finally:
-        serve.stop()
-    gate.check("bytes", found == wanted, found=str(found), wanted=str(wanted))
+        said = serve.end()
+    gate.check("bytes", found == wanted and wanted == {name: n * 4096 for name, n in IN_CONTAINERS.items()},
+               found=str(found), wanted=str(wanted))
+    # of the listener, only the bounding set has them
+    gate.check("capabilities", capabilities == [{TWO}, {TWO}],
+               found=str([[hex(each) for each in sets] for sets in capabilities]))
+    gate.check("said", f"serving http://{SERVED}/" in said and "error" not in said,
+               said=" / ".join(said.splitlines()))
