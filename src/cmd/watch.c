@@ -22,11 +22,12 @@
 #include "capture/header.h"
 #include "capture/writer.h"
 #include "cmd/recorder.h"
+#include "cmd/watch_at_most.h"
 #include "cmd/watch_store.h"
 #include "event.h"
 #include "run/io.h"
 
-enum { BUFFER_KIB = 8192, MEMORY_MIB = 32, AT_MOST_MAX = 1000 };
+enum { BUFFER_KIB = 8192, MEMORY_MIB = 32 };
 
 #define FLUSH_NS   ((uint64_t)NS_PER_S)
 #define WRITING_NS ((uint64_t)100 * NS_PER_MS) /* between looks while a recording is due */
@@ -45,13 +46,6 @@ struct due {
 	uint64_t at_ns; /* when it ends */
 	struct header_trigger triggers[UNTIL_MAX + 1];
 	unsigned int n;
-};
-
-/* The limit of --at-most. */
-struct at_most {
-	uint64_t n, each_ns;            /* n 0: no limit */
-	uint64_t times_ns[AT_MOST_MAX]; /* of the last n recordings, a ring */
-	uint64_t written, left_out;
 };
 
 struct watch_run {
@@ -154,34 +148,16 @@ static struct watch_run *watch_run_of(struct run *r)
 	return (struct watch_run *)r; /* its first member */
 }
 
-static int invalid(const char *option, const char *text, const char *hint, struct reason *why)
+static int budget_invalid(const char *text, struct reason *why)
 {
-	reason_set(why, EXIT_USAGE, "invalid %s '%.60s'", option, text);
-	return reason_hint(why, "%s", hint);
-}
-
-/* Reads "10/h". 0, or -1 with @why. */
-static int at_most_parse(struct at_most *a, const char *text, struct reason *why)
-{
-	static const char units[] = "smhd", hint[] = "N/TIME is like 10/h: s, m, h or d";
-	static const uint64_t seconds[] = { 1, 60, 3600, 86400 };
-	const char *slash = strchr(text, '/'), *unit, *wrong;
-	char number[16];
-
-	if (!slash || slash - text >= (int)sizeof(number) || !slash[1] || slash[2])
-		return invalid("--at-most", text, hint, why);
-	snprintf(number, sizeof(number), "%.*s", (int)(slash - text), text);
-	unit = strchr(units, slash[1]);
-	if (!unit || opts_uint(number, &a->n, &wrong) || !a->n || a->n > AT_MOST_MAX)
-		return invalid("--at-most", text, hint, why);
-	a->each_ns = seconds[unit - units] * NS_PER_S;
-	return 0;
+	reason_set(why, EXIT_USAGE, "invalid --budget '%.60s'", text);
+	return reason_hint(why, "SIZE is like 500M or 5G");
 }
 
 /* Reads "500M". 0, or -1 with @why. */
 static int budget_parse(const char *text, uint64_t *ret_bytes, struct reason *why)
 {
-	static const char units[] = "KMGT", hint[] = "SIZE is like 500M or 5G";
+	static const char units[] = "KMGT";
 	size_t digits = strspn(text, "0123456789");
 	const char *unit = text[digits] ? strchr(units, text[digits]) : NULL, *wrong;
 	unsigned int shift = unit ? 10 * (unit - units + 1) : 0;
@@ -189,10 +165,10 @@ static int budget_parse(const char *text, uint64_t *ret_bytes, struct reason *wh
 	uint64_t n;
 
 	if (!digits || digits >= sizeof(number) || (text[digits] && (!unit || text[digits + 1])))
-		return invalid("--budget", text, hint, why);
+		return budget_invalid(text, why);
 	snprintf(number, sizeof(number), "%.*s", (int)digits, text);
 	if (opts_uint(number, &n, &wrong) || !n || n > UINT64_MAX >> shift)
-		return invalid("--budget", text, hint, why);
+		return budget_invalid(text, why);
 	*ret_bytes = n << shift;
 	return 0;
 }
@@ -427,22 +403,6 @@ static int shot_begin(struct watch_run *w, uint64_t now)
 }
 
 /* Incidents. */
-
-/* Whether another recording is within --at-most. */
-static bool at_most_allows(struct at_most *a, uint64_t now)
-{
-	uint64_t *oldest = &a->times_ns[a->n ? a->written % a->n : 0];
-
-	if (!a->n)
-		return true;
-	if (a->written >= a->n && now - *oldest < a->each_ns) {
-		a->left_out++;
-		return false;
-	}
-	*oldest = now;
-	a->written++;
-	return true;
-}
 
 static void due_add(struct due *due, const struct header_trigger *t)
 {
