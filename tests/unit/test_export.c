@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Handles of an archive, from an open's return to the beginning of the close; what is in flight.
- * Traces that are split. */
+ * Traces that are split. Each line of a small trace, of a job for fio, and of files for blktrace.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,12 +14,15 @@
 
 #include <cmocka.h>
 #include <jansson.h>
+#include <linux/blktrace_api.h>
 #include <zlib.h>
 
 #include "base/reason.h"
 #include "base/filenames.h"
 #include "capture/writer.h"
+#include "export/blktrace.h"
 #include "export/chrome.h"
+#include "export/fio.h"
 #include "export/otf2.h"
 
 static const char header[] = "{\"monotonic_ns\":1000,\"realtime_ns\":5000,\"ops\":true,"
@@ -368,12 +372,305 @@ static void a_long_trace_is_split(void **state)
 	fclose(f);
 }
 
+enum { LOOP3 = 7 << 20 | 3, SLASHED = 7 << 20 | 4 };
+
+static void names_more(struct writer *w)
+{
+	struct stored_name thread = { NAME_THREAD, 3, 99, 99, 14, 2 };
+	struct stored_name disk = { NAME_DEVICE, LOOP3, 0, 0, 0, 5 };
+
+	writer_name(w, &thread, "cp"); /* of another process */
+	thread = (struct stored_name){ NAME_THREAD, 4, 12, 12, 14, 2 };
+	writer_name(w, &thread, "ls"); /* the process of thread 1 executes a program */
+	thread = (struct stored_name){ NAME_THREAD, 5, 12, 12 + 4096, 14, 2 };
+	writer_name(w, &thread, "xz");
+	writer_name(w, &disk, "loop3");
+	disk.id = SLASHED;
+	writer_name(w, &disk, "a/b .");
+}
+
+/* An operation of @owner on the file with the result @ret, which takes 50 ns. */
+static void transfer(struct writer *w, uint64_t owner, int kind, uint64_t start_ns, uint64_t offset,
+		     int64_t ret)
+{
+	struct stored_op op = { .start_ns = start_ns,
+				.owner = owner,
+				.file = 1,
+				.kind = kind,
+				.fs = STORED_FS_FIRST,
+				.fd = 5,
+				.offset = offset,
+				.len = 8192,
+				.ret = ret };
+
+	op.strata[ST_SYSCALL] = 50;
+	writer_op(w, &op);
+}
+
+static void request(struct writer *w, unsigned int op, uint64_t q_ns, uint64_t sector,
+		    uint64_t bytes, uint64_t flags)
+{
+	writer_request(w, &(struct stored_request){ .q_ns = q_ns,
+						    .tag_ns = 10,
+						    .queue_ns = 20,
+						    .device_ns = 30,
+						    .owner = 1,
+						    .dev = LOOP3,
+						    .sector = sector,
+						    .bytes = bytes,
+						    .op = op,
+						    .flags = flags });
+}
+
+/* Not in the order of time, as recordings are. */
+static void calls_to_replay(struct writer *w)
+{
+	names_more(w);
+	transfer(w, 1, OP_WRITE, 5000, 8192, 100);
+	transfer(w, 2, OP_READ, 3000, 4096, 512);
+	transfer(w, 1, OP_WRITE, 5500, 0, 1000);
+	transfer(w, 1, OP_FSYNC, 6500, ~0ULL, 0);
+	transfer(w, 1, OP_META, 6600, ~0ULL, 0); /* is not replayed */
+	transfer(w, 3, OP_READ, 6700, 4096, 512);
+	/* left out */
+	transfer(w, 1, OP_FSYNC, 7000, ~0ULL, -5);
+	transfer(w, 1, OP_READ, 7100, 4096, -5);
+	transfer(w, 1, OP_READ, 7200, 4096, 0);
+	transfer(w, 1, OP_READ, 7300, ~0ULL, 7);
+}
+
+static void requests_to_replay(struct writer *w)
+{
+	names_more(w);
+	request(w, RQ_WRITE, 9000, 16, 8192, 0);
+	request(w, RQ_READ, 3000, 8, 4096, 0);
+	request(w, RQ_DISCARD, 10000, 800, 1 << 20, 0);
+	request(w, RQ_FLUSH, 12000, ~0ULL, 0, 0);
+	writer_request(w, &(struct stored_request){
+				  .q_ns = 4000, .dev = SLASHED, .bytes = 512, .op = RQ_READ });
+	/* left out */
+	request(w, RQ_READ, 13000, 24, 4096, STORED_RQ_FAILED);
+	request(w, RQ_WRITE_ZEROES, 13000, 24, 4096, 0);
+}
+
+/* Reads a file of a directory, and removes it. */
+static size_t file_take(const char *dir, const char *name, char *ret, size_t cap)
+{
+	char path[128];
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	n = fread(ret, 1, cap - 1, f);
+	ret[n] = '\0';
+	fclose(f);
+	unlink(path);
+	return n;
+}
+
+/* Compares the log with @log; the job asks for a file of so many bytes. */
+static void job_check(void (*events)(struct writer *w), uint64_t pid, const char *disk,
+		      const char *log, uint64_t bytes, uint64_t left_out)
+{
+	char dir[] = "/tmp/test_export.XXXXXX", text[4096], want[64];
+	const struct fio_conf conf = { dir, pid, disk };
+	FILE *f = recording_of(events);
+	struct fio_counts counts;
+	struct reason why = {};
+
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(fio_export(f, "it", &conf, &counts, &why), 0);
+	assert_int_equal(counts.actions, 4);
+	assert_int_equal(counts.left_out, left_out);
+	file_take(dir, "replay.log", text, sizeof(text));
+	assert_string_equal(text, log);
+	file_take(dir, "replay.fio", text, sizeof(text));
+	snprintf(want, sizeof(want), "truncate -s %llu %s ", (unsigned long long)bytes,
+		 disk ? "disk" : "file-1");
+	assert_non_null(strstr(text, want));
+	assert_int_equal(rmdir(dir), 0);
+	fclose(f);
+}
+
+static void a_job_has_what_can_be_replayed(void **state)
+{
+	(void)state;
+	job_check(calls_to_replay, 12, NULL,
+		  "fio version 3 iolog\n1 file-1 add\n1 file-1 open\n1 file-1 read 4096 512\n"
+		  "3 file-1 write 8192 100\n3 file-1 write 0 1000\n4 file-1 sync 0 0\n"
+		  "4 file-1 close\n",
+		  8192 + 100, 4);
+	job_check(requests_to_replay, 0, "loop3",
+		  "fio version 3 iolog\n1 disk add\n1 disk open\n1 disk read 4096 4096\n"
+		  "7 disk write 8192 8192\n8 disk trim 409600 1048576\n10 disk sync 0 0\n"
+		  "10 disk close\n",
+		  409600 + 1048576, 2);
+}
+
+static void requests_to_trace(struct writer *w)
+{
+	names_more(w);
+	request(w, RQ_READ, 2000, 8, 4096, 0);
+	request(w, RQ_DISCARD, 3000, 16, 8192, STORED_RQ_UNQUEUED);
+	request(w, RQ_FLUSH, 4000, ~0ULL, 512, STORED_RQ_BIO_BASED);
+	writer_request(w, &(struct stored_request){ .q_ns = 5000,
+						    .owner = 5,
+						    .dev = LOOP3,
+						    .sector = 24,
+						    .bytes = 512,
+						    .op = RQ_WRITE,
+						    .flags = STORED_RQ_FAILED,
+						    .error = 28 });
+	writer_request(w, &(struct stored_request){ .q_ns = 6000,
+						    .owner = 1,
+						    .dev = LOOP3,
+						    .op = RQ_READ,
+						    .flags = STORED_RQ_FAILED });
+	writer_request(w, &(struct stored_request){
+				  .q_ns = 7000, .owner = 1, .dev = SLASHED, .op = RQ_READ });
+}
+
+/* Writes the events as text: the action and its kind, time, thread, sector, bytes, error; or of a
+ * notice its words. */
+static void blktrace_text(const char *bytes, size_t n, char *ret, size_t cap)
+{
+	static const struct {
+		unsigned int bit;
+		char letter;
+	} kinds[] = { { BLK_TC_READ, 'R' },
+		      { BLK_TC_WRITE, 'W' },
+		      { BLK_TC_FLUSH, 'F' },
+		      { BLK_TC_DISCARD, 'D' } };
+	uint32_t sequence = 0, seconds[2];
+	FILE *f = fmemopen(ret, cap, "w");
+	struct blk_io_trace t;
+
+	for (size_t at = 0; at < n; at += sizeof(t) + t.pdu_len) {
+		memcpy(&t, bytes + at, sizeof(t));
+		assert_int_equal(t.magic, BLK_IO_TRACE_MAGIC | BLK_IO_TRACE_VERSION);
+		assert_int_equal(t.sequence, sequence++);
+		if (t.action == BLK_TN_TIMESTAMP) {
+			memcpy(seconds, bytes + at + sizeof(t), sizeof(seconds));
+			fprintf(f, "clock %u.%09u\n", seconds[0], seconds[1]);
+			continue;
+		}
+		if (t.action == BLK_TN_PROCESS) {
+			fprintf(f, "%u is %s\n", t.pid, bytes + at + sizeof(t));
+			continue;
+		}
+		fprintf(f, "%u", t.action & 0xffff);
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
+			if (t.action & BLK_TC_ACT(kinds[k].bit))
+				fputc(kinds[k].letter, f);
+		fprintf(f, " %llu %u %llu %u %u\n", t.time, t.pid, t.sector, t.bytes, t.error);
+	}
+	fclose(f);
+}
+
+static void blktrace_has_each_step(void **state)
+{
+	char dir[] = "/tmp/test_export.XXXXXX", bytes[8192], text[4096];
+	FILE *f = recording_of(requests_to_trace);
+	struct blktrace_counts counts;
+	struct reason why = {};
+	size_t n;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(blktrace_export(f, "it", dir, &counts, &why), 0);
+	assert_int_equal(counts.requests, 6);
+	assert_int_equal(counts.disks, 2);
+	n = file_take(dir, "loop3.blktrace.0", bytes, sizeof(bytes));
+	blktrace_text(bytes, n, text, sizeof(text));
+	/* the clock of the header says 5000 at 1000; 1 Q, 4 G, 7 D, 8 C */
+	assert_string_equal(text, "clock 0.000006000\n12 is dd\n"
+				  "1R 0 12 8 4096 0\n4R 10 12 8 4096 0\n"
+				  "7R 30 12 8 4096 0\n8R 60 12 8 4096 0\n"
+				  "7WD 1030 12 16 8192 0\n8WD 1060 12 16 8192 0\n"
+				  "1F 2000 12 0 0 0\n8F 2060 12 0 0 0\n"
+				  "4108 is xz\n1W 3000 4108 24 512 0\n4W 3000 4108 24 512 0\n"
+				  "7W 3000 4108 24 512 0\n8W 3000 4108 24 512 28\n"
+				  "12 is dd\n1R 4000 12 0 0 0\n4R 4000 12 0 0 0\n"
+				  "7R 4000 12 0 0 0\n8R 4000 12 0 0 5\n");
+	n = file_take(dir, "a_b__.blktrace.0", bytes, sizeof(bytes));
+	assert_true(n > 0);
+	assert_int_equal(rmdir(dir), 0);
+	fclose(f);
+}
+
+static void small_trace(struct writer *w)
+{
+	names_more(w);
+	transfer(w, 1, OP_READ, 2000, 4096, 512);
+	transfer(w, 4, OP_READ, 3000, 4096, 512);
+	transfer(w, 2, OP_READ, 4000, 4096, 512);
+	request(w, RQ_READ, 2010, 8, 4096, 0);
+	request(w, RQ_READ, 2020, 8, 4096, STORED_RQ_OUTSIDE);
+	request(w, RQ_READ, 2030, 8, 4096, STORED_RQ_UNQUEUED);
+}
+
+static void tracks_have_their_names_and_arrows_their_calls(void **state)
+{
+	char dir[] = "/tmp/test_export.XXXXXX", path[64], text[16384], seen[1024] = "";
+	FILE *f = recording_of(small_trace), *to = fmemopen(seen, sizeof(seen), "w");
+	struct chrome_counts counts;
+	struct reason why = {};
+	json_t *j, *e;
+	size_t i;
+	gzFile gz;
+	int n;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chrome_export(f, "it", dir, 1 << 20, call_name, &counts, &why), 0);
+	snprintf(path, sizeof(path), "%s/trace.json.gz", dir);
+	gz = gzopen(path, "rb");
+	n = gzread(gz, text, sizeof(text));
+	assert_in_range(n, 1, sizeof(text) - 1);
+	gzclose(gz);
+	j = json_loadb(text, n, 0, NULL);
+	assert_non_null(j);
+	json_array_foreach(json_object_get(j, "traceEvents"), i, e)
+	{
+		const char *ph = json_string_value(json_object_get(e, "ph"));
+		const json_t *args = json_object_get(e, "args");
+
+		if (*ph == 'M')
+			fprintf(to, "%s %d %s\n", json_string_value(json_object_get(e, "name")),
+				(int)json_integer_value(json_object_get(e, "tid")),
+				json_string_value(json_object_get(args, "name")));
+		else if (*ph == 's')
+			fprintf(to, "arrow %.3f\n",
+				json_number_value(json_object_get(e, "ts")) * 1000);
+		/* what did not fail has no error, rather than 0 */
+		assert_true(*ph != 'X' || !json_object_get(args, "error"));
+	}
+	fclose(to);
+	/* a program changes the name; of three requests only one has a call that submitted it */
+	assert_string_equal(seen, "thread_name 12 dd\nprocess_name 12 dd\n"
+				  "thread_name 12 ls\nprocess_name 12 ls\nthread_name 13 dd\n"
+				  "process_name 0 loop3\n"
+				  "thread_name 12 dd\nprocess_name 12 dd\narrow 10.000\n");
+	json_decref(j);
+	unlink(path);
+	assert_int_equal(rmdir(dir), 0);
+	fclose(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_long_trace_is_split),   cmocka_unit_test(handles),
-		cmocka_unit_test(calls_about_descriptors), cmocka_unit_test(requests_in_flight),
-		cmocka_unit_test(regions_in_flight),       cmocka_unit_test(ids_are_not_believed),
+		cmocka_unit_test(a_long_trace_is_split),
+		cmocka_unit_test(handles),
+		cmocka_unit_test(calls_about_descriptors),
+		cmocka_unit_test(requests_in_flight),
+		cmocka_unit_test(regions_in_flight),
+		cmocka_unit_test(ids_are_not_believed),
+		cmocka_unit_test(a_job_has_what_can_be_replayed),
+		cmocka_unit_test(blktrace_has_each_step),
+		cmocka_unit_test(tracks_have_their_names_and_arrows_their_calls),
 	};
 
 	return cmocka_run_group_tests_name("export", tests, NULL, NULL);
