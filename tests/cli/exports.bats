@@ -162,25 +162,30 @@ for t in threads: t.join()' "$dir"
 	"$python" - "$tmp/t/traces.otf2" >"$tmp/nodes" <<-'END'
 		import sys, otf2
 		with otf2.reader.open(sys.argv[1]) as trace:
-		    first, clock = {}, trace.definitions.clock_properties
+		    first, clock, last = {}, trace.definitions.clock_properties, 0
 		    for location, event in trace.events:
+		        last = max(last, event.time)
 		        node = location.group.system_tree_parent
 		        while node.parent:
 		            node = node.parent
 		        first.setdefault(node.name, event.time)
-		    print(*(f"{name} {time}" for name, time in sorted(first.items())), clock.global_offset, sep="\n")
+		    print(*(f"{name} {time}" for name, time in sorted(first.items())), clock.global_offset,
+		        clock.global_offset + clock.trace_length - 1 - last, sep="\n")
 	END
 	diff - "$tmp/nodes" <<-'END'
 		node1 1700000000001000000
 		node2 1700000100001000000
 		node3 1700000000001000000
 		1700000000001000000
+		0
 	END
 	# one of them alone has the clock that it always had
 	expect 0 export "$tmp/a.ios" --to otf2 -o "$tmp/one"
 	if [[ -n $(type -p otf2-print) ]]; then
 		[[ $(otf2-print -G "$tmp/t/traces.otf2" | grep -c 'IOSTRATA::CLOCK_OFFSET_NS') -ge 3 ]]
+		[[ $(otf2-print -I "$tmp/t/traces.otf2" | grep -A 1 LOST_OPS) == *33 ]] # 11 of each
 		not grep -q CLOCK_OFFSET <(otf2-print -G "$tmp/one/traces.otf2")
+		grep -q 'CLOCK_PROPERTIES.*Date: 2023-11-14 22:13:20.001000000 ' <(otf2-print -G "$tmp/one/traces.otf2")
 		[[ $(otf2-print "$tmp/one/traces.otf2" | awk '$1 == "ENTER" { print $3; exit }') == 2000000 ]]
 	fi
 	truncate -s -2000 "$tmp/c.ios"

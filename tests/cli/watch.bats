@@ -35,6 +35,14 @@ plant() {
 	EOT
 }
 
+# read_much COMM: so many reads, of lengths and at offsets which no compression makes small.
+read_much() {
+	"$python" -c 'import os, random, sys
+open("/proc/self/comm", "w").write(sys.argv[1])
+f = os.open("/proc/self/exe", os.O_RDONLY)
+for i in range(200003): os.pread(f, 1 + random.getrandbits(12), random.getrandbits(40))' "$1"
+}
+
 watching=(--all-files --comm planted --until "read>600ms" --keep 60 --after 1)
 
 # recordings N: so many are in the directory, and nothing else.
@@ -83,6 +91,30 @@ assert len(times) == len(set(times))
 	json '([.ops[].count] | add) >= 3 * 155'
 }
 
+@test "--keep before and --after behind; the name has the time of the incident" {
+	start watch --all-files --comm planted --until 'read>600ms' --keep 3 --after 2 -o "$dir"
+	"$python" -c 'import os, threading, time
+open("/proc/self/comm", "w").write("planted")
+r, w = os.pipe()
+f = os.open("/proc/self/exe", os.O_RDONLY)
+for i in range(100):
+    os.pread(f, 1, i)
+    time.sleep(0.1)
+threading.Timer(0.7, lambda: os.write(w, b"x")).start()
+os.read(r, 1)'
+	wait_until recordings 1
+	finish INT
+	reader '
+import time
+[one], h = r, r[0].header
+[trigger] = h["trigger"]
+kept = (trigger["monotonic_ns"] - min(op["start"] for op in one.ops)) / 1e9
+assert 3 <= kept <= 8, kept # of 10 s; chunks are whole
+at = (h["realtime_ns"] + trigger["monotonic_ns"] - h["monotonic_ns"]) / 1e9
+assert any(time.strftime("watch-%Y%m%dT%H%M%SZ-", time.gmtime(at + off)) in sys.argv[1] for off in (-0.1, 0, 0.1)), at
+' "$dir"/*
+}
+
 @test "an incident that goes on has one recording; another condition is noted in it" {
 	start watch "${watching[@]}" --until 'any>650ms' --until 'fsync>1' -o "$dir"
 	plant "$iostrata" 4 0.2
@@ -108,6 +140,33 @@ assert [t["condition"] for t in r[0].header["trigger"]] == ["read>600ms", "any>6
 	finish TERM
 	((status == 0))
 	reader 'assert sorted(one.end["ops"] > 0 for one in r) == [False, True]' "$dir"/*
+}
+
+@test "who asks, or ends watch, does not wait for the end of an incident" {
+	start watch --all-files --comm planted --until 'read>600ms' --after 60 -o "$dir"
+	plant "$iostrata" 1 0
+	wait_until grep -q '^read>600ms: one took' "$tmp/err"
+	"$python" -c 'import os, threading
+open("/proc/self/comm", "w").write("planted")
+r, w = os.pipe()
+threading.Timer(1.1, lambda: os.write(w, b"x")).start()
+os.read(r, 1)'
+	sleep 1 # records come
+	kill -USR1 "$pid"
+	wait_until recordings 1
+	finish INT
+	((status == 0))
+	reader '
+[met, asked] = r[0].header["trigger"]
+assert (met["condition"], asked["condition"]) == ("read>600ms", "SIGUSR1")
+assert met["value"] >= 1.1e9, met # the longest
+' "$dir"/*
+	start watch --all-files --comm planted --until 'read>600ms' --after 60 -o "$dir"
+	plant "$iostrata" 1 0
+	wait_until grep -q '^read>600ms: one took' "$tmp/err"
+	finish INT
+	((status == 0))
+	recordings 2
 }
 
 @test "SIGUSR1 may go to all its processes, as 'systemctl kill' sends it" {
@@ -156,20 +215,23 @@ wait_until_quiet() {
 	done
 }
 
-@test "a copy that waits for the disk is no incident" {
+@test "a copy that waits for the disk is no incident, nor is what waits for the copy" {
 	cp "$iostrata" "$tmp/watching" # its processes, and no others, are called so
-	iostrata=$tmp/watching start watch --all-files --comm watching --until 'write>300ms' --after 1 -o "$dir"
+	iostrata=$tmp/watching start watch --all-files --comm watching --until 'write>300ms' \
+		--until 'read>300ms' --after 1 -o "$dir"
 	deputy=$(pgrep -P "$pid")
 	spawned+=("$deputy")
-	"$python" -c 'import os, random
-open("/proc/self/comm", "w").write("watching")
-f = os.open("/proc/self/exe", os.O_RDONLY)
-for i in range(200003): os.pread(f, 1 + random.getrandbits(12), random.getrandbits(40))'
+	read_much watching
 	kill -STOP "$deputy"
 	kill -USR1 "$pid"
 	wait_until copies
+	copy=$(pgrep -P "$pid" | grep -vx "$deputy")
+	spawned+=("$copy")
 	sleep 0.7
-	kill -CONT "$deputy"
+	kill -STOP "$copy"
+	kill -CONT "$deputy" # which reads until the pipe is empty
+	sleep 0.7
+	kill -CONT "$copy"
 	wait_until recordings 1
 	sleep 2.5
 	recordings 1
@@ -178,13 +240,17 @@ for i in range(200003): os.pread(f, 1 + random.getrandbits(12), random.getrandbi
 }
 
 @test "--at-most leaves incidents out, and says so" {
-	start watch "${watching[@]}" --at-most 1/d -o "$dir"
-	plant "$iostrata" 2 2.5
+	start watch "${watching[@]}" --at-most 2/d -o "$dir"
+	plant "$iostrata" 4 2.5
 	finish INT
 	((status == 0))
-	recordings 1
-	grep -q '^no recording: --at-most 1/d' "$tmp/err"
-	grep -q '^1 incident without a recording' "$tmp/err"
+	recordings 2
+	grep -q '^no recording: --at-most 2/d' "$tmp/err"
+	grep -q '^2 incidents without a recording' "$tmp/err"
+	start watch "${watching[@]}" --at-most 1/s -o "$dir"
+	plant "$iostrata" 2 2.5
+	finish INT
+	recordings 4
 }
 
 @test "the budget is kept: the oldest go, and no other file" {
@@ -192,7 +258,9 @@ for i in range(200003): os.pread(f, 1 + random.getrandbits(12), random.getrandbi
 	for day in 1 2 3; do
 		head -c 40000 "$iostrata" >"$dir/watch-2026010${day}T000000Z-any.ios"
 	done
-	head -c 40000 "$iostrata" >"$dir/mine.ios"
+	for name in mine.ios watch-2026010xT000000Z-any.ios watch-20260101T000000Z-any.iso; do
+		head -c 40000 "$iostrata" >"$dir/$name"
+	done
 	ln -s mine.ios "$dir/watch-20260101T000000Z-link"
 	start watch --comm planted --budget 79K -o "$dir" # two old ones, and nearly nothing
 	plant "$iostrata" 1 0
@@ -200,10 +268,31 @@ for i in range(200003): os.pread(f, 1 + random.getrandbits(12), random.getrandbi
 	wait_until grep -q 'SIGUSR1.ios: ' "$tmp/err"
 	finish INT
 	((status == 0))
-	[[ -e $dir/mine.ios && -L $dir/watch-20260101T000000Z-link ]]
+	[[ -e $dir/mine.ios && -L $dir/watch-20260101T000000Z-link && -e $dir/watch-2026010xT000000Z-any.ios &&
+		-e $dir/watch-20260101T000000Z-any.iso ]]
 	[[ ! -e $dir/watch-20260101T000000Z-any.ios && -e $dir/watch-20260103T000000Z-any.ios ]]
 	grep -q '^removed watch-20260101T000000Z-any.ios: --budget' "$tmp/err"
-	(($(find "$dir" -type f -name 'watch-*' -printf '%s\n' | awk '{ sum += $1 } END { print sum }') <= 80896))
+	(($(find "$dir" -type f -name 'watch-*.ios' ! -name '*010x*' -printf '%s\n' | awk '{ sum += $1 } END { print sum }') <= 80896))
+}
+
+@test "--budget counts and removes tables as whole directories" {
+	for day in 1 2; do
+		mkdir -p "$dir/watch-2026010${day}T000000Z-any.tables"
+		head -c 200000 /dev/zero >"$dir/watch-2026010${day}T000000Z-any.tables/operations.parquet"
+	done
+	start watch --comm planted --parquet --budget 300K -o "$dir"
+	kill -USR1 "$pid"
+	wait_until grep -q 'SIGUSR1.tables: ' "$tmp/err"
+	finish INT
+	((status == 0))
+	[[ $(cd "$dir" && echo *) == "watch-20260102T000000Z-any.tables watch-"*-SIGUSR1.tables ]]
+	grep -q '^removed watch-20260101T000000Z-any.tables: --budget' "$tmp/err"
+	start watch --comm planted --parquet --budget 1K -o "$dir"
+	kill -USR1 "$pid"
+	wait_until grep -q '^error: the tables are larger than --budget' "$tmp/err"
+	finish INT
+	((status == 1))
+	[[ -z $(ls -A "$dir") ]]
 }
 
 program_ran() { grep -qs SigIgn "$public"/*.says; }
@@ -214,6 +303,7 @@ program_ran() { grep -qs SigIgn "$public"/*.says; }
 	cat >"$tmp/program" <<-EOT
 		#!/bin/sh
 		[ -f "\$1" ] && { id -un; id -Gn; echo "\$HOME"; grep -h '^\(CapEff\|SigIgn\)' /proc/self/status; } >"\$1.says"
+		sleep 1
 		exit 3
 	EOT
 	install -m 755 "$tmp/program" "$public/program"
@@ -243,31 +333,45 @@ program_ran() { grep -qs SigIgn "$public"/*.says; }
 		expect 0 report "$one"
 	done
 	# what a killed deputy leaves goes with the next start
-	touch "$dir/.watch-4194999.part"
+	touch "$dir/.watch-4194999.part" "$dir/.watch-$$.part" # and what another watch is about to write stays
 	start watch --comm planted -o "$dir"
 	kill -USR1 "$pid"
 	wait_until grep -q 'SIGUSR1.*ios: ' "$tmp/err"
 	finish INT
-	[[ ! -e $dir/.watch-4194999.part ]]
+	[[ ! -e $dir/.watch-4194999.part && -e $dir/.watch-$$.part ]]
+}
+
+@test "a recording whose writer is killed is none, and is told; the next one is written" {
+	start_stuck
+	kill -KILL "$(pgrep -P "$pid" | grep -vx "$deputy")"
+	kill -CONT "$deputy"
+	wait_until grep -q '^error: a recording is not complete: its writer ended' "$tmp/err"
+	recordings 0
+	kill -USR1 "$pid"
+	wait_until recordings 1
+	finish INT
+	((status == 1))
 }
 
 # Whether no process of the tool has its directory open, and no file is half-written.
 is_alone() { [[ -z $(find "$dir" -name '.*' -type f) ]]; }
 
-# Whether a copy of the tool writes.
-copies() { (($(pgrep -c -P "$pid") == 2)); }
-
-@test "a disk that hangs holds neither the tracing nor, after a kill, the programs" {
+# Starts watch, whose copy has a recording for a deputy that is stopped: $deputy.
+start_stuck() {
 	start watch --comm planted -o "$dir"
-	"$python" -c 'import os, random
-open("/proc/self/comm", "w").write("planted")
-f = os.open("/proc/self/exe", os.O_RDONLY)
-for i in range(200003): os.pread(f, 1 + random.getrandbits(12), random.getrandbits(40))'
+	read_much planted
 	deputy=$(pgrep -P "$pid")
 	spawned+=("$deputy")
 	kill -STOP "$deputy"
 	kill -USR1 "$pid"
 	wait_until copies
+}
+
+# Whether a copy of the tool writes.
+copies() { (($(pgrep -c -P "$pid") == 2)); }
+
+@test "a disk that hangs holds neither the tracing nor, after a kill, the programs" {
+	start_stuck
 	plant "$iostrata" 1 0
 	[[ $(grep State "/proc/$pid/status") != *D* ]]
 	ids=$(bpf_ids "$pid")
@@ -316,10 +420,12 @@ f = os.open("/proc/self/exe", os.O_RDONLY)
 for i in range(300007): os.pread(f, 1, i)'
 	kill -USR1 "$pid"
 	wait_until recordings 1
+	kill -USR1 "$pid"
+	wait_until recordings 2
 	finish INT
 	reader '
-end = r[0].end
-assert end["ops"] == len(r[0].ops) and end["lost"]["ops"] > 0 and end["ops"] + end["lost"]["ops"] >= 300007, end
+[end] = [one.end for one in r if one.end["lost"]["ops"]] # the other one lost nothing more
+assert all(one.end["ops"] == len(one.ops) for one in r) and end["ops"] + end["lost"]["ops"] >= 300007, end
 ' "$dir"/*
 	grep -q 'SIGUSR1.ios: .*, [0-9,]* lost' "$tmp/err"
 	grep -q '^warning: lost [0-9,]* operations, 0 requests since the beginning' "$tmp/err"
@@ -327,10 +433,7 @@ assert end["ops"] == len(r[0].ops) and end["lost"]["ops"] > 0 and end["ops"] + e
 
 @test "memory too small for --keep is told" {
 	start watch --comm planted --memory 1 -o "$dir"
-	"$python" -c 'import os, random
-open("/proc/self/comm", "w").write("planted")
-f = os.open("/proc/self/exe", os.O_RDONLY)
-for i in range(200003): os.pread(f, 1 + random.getrandbits(12), random.getrandbits(40))'
+	read_much planted
 	kill -USR1 "$pid"
 	wait_until recordings 1
 	finish INT
