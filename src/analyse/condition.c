@@ -207,15 +207,16 @@ static int window_parse(struct parse *p, const struct words *w, struct reason *w
 	}
 	if (!has_window)
 		return invalid(p,
-			       strcmp(w->at[1], "over") != 0 ? "nothing belongs behind the limit"
-							     : "one operation has no 'over'",
+			       strcmp(w->at[1], "over") != 0
+				       ? "nothing belongs behind the limit"
+				       : "a limit of single operations has no 'over DUR'",
 			       why);
 	if (w->n != 3 || strcmp(w->at[1], "over") != 0)
-		return invalid(p, "behind the limit belongs 'over DUR'", why);
+		return invalid(p, "only 'over DUR' belongs behind the limit", why);
 	if (opts_duration(w->at[2], &c->over_ns, &wrong))
 		return invalid(p, wrong, why);
 	if (c->over_ns < OVER_MIN || c->over_ns > OVER_MAX)
-		return invalid(p, "a window is of 1 s to 1 h", why);
+		return invalid(p, "'over DUR' is from 1s to 1h", why);
 	return 0;
 }
 

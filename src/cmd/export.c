@@ -120,11 +120,20 @@ static const struct opt_table table = {
 	.examples = examples,
 };
 
+static const char *format_name(int format)
+{
+	for (const struct opt_choice *c = formats; c->name; c++)
+		if (c->value == format)
+			return c->name;
+	return "FORMAT";
+}
+
 static int resolve(const struct export *e, struct reason *why)
 {
 	if (!e->format || !e->output) {
 		reason_set(why, EXIT_USAGE, "%s is missing", e->format ? "-o DIR" : "--to FORMAT");
-		return reason_hint(why, "iostrata export FILE --to otf2 -o DIR");
+		return reason_hint(why, "iostrata export FILE --to %s -o DIR",
+				   e->format ? format_name(e->format) : "parquet");
 	}
 	if (e->format == FORMAT_FIO ? !e->pid == !e->disk : e->pid || e->disk) {
 		reason_set(why, EXIT_USAGE,

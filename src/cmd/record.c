@@ -109,8 +109,10 @@ static void record_say_progress(FILE *f, const struct record_files *files,
 		text_count(sum).s, text_plural(sum));
 }
 
-/* Prints what was recorded, and what was lost by the programs (@lost) or by the writer. */
-static void record_say_end(FILE *f, const struct record_files *files, const uint64_t lost[LOST_N])
+/* Prints what was recorded, and what was lost by the programs (@lost) or by the writer.
+ * @for_export: an export names what it makes of the recording, which is removed. */
+static void record_say_end(FILE *f, const struct record_files *files, const uint64_t lost[LOST_N],
+			   bool for_export)
 {
 	struct record_files_size size = record_files_size(files);
 	const struct writer *w = &files->w;
@@ -119,7 +121,10 @@ static void record_say_end(FILE *f, const struct record_files *files, const uint
 	uint64_t others = lost[LOST_RING] + w->lost_others;
 	char safe[TEXT_SAFE_CAP(sizeof(files->name))], text[sizeof(safe) + 128];
 
-	text_safe(safe, sizeof(safe), w->fd == STDOUT_FILENO ? "the standard output" : files->name);
+	text_safe(safe, sizeof(safe),
+		  for_export               ? "recorded"
+		  : w->fd == STDOUT_FILENO ? "the standard output"
+					   : files->name);
 	line_begin(f);
 	snprintf(text, sizeof(text), "%s%s: %s operation%s, %s request%s, %s", safe,
 		 files->max_files ? ".*" : "", text_count(size.ops).s, text_plural(size.ops),
@@ -510,7 +515,7 @@ static int report(struct run *r, struct snapshot *sn)
 	}
 	if (r->opts.strict && !r->exit && record_files_lost(&rec->files))
 		r->exit = EXIT_INCOMPLETE;
-	record_say_end(stderr, &rec->files, sn->lost);
+	record_say_end(stderr, &rec->files, sn->lost, rec->otf2.dir);
 	rec->view.until_ns = clock_day_ns();
 	if (!rec->breakdown)
 		return 0;

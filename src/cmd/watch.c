@@ -72,14 +72,15 @@ struct watch_run {
 static const struct opt watch_opts[] = {
 	{ 0, "until", OPT_PATHS(struct watch_run, until), .arg = "COND",
 	  .help = "write a recording when this condition is met, or one of several conditions; "
-		  "without conditions, only SIGUSR1 writes one" },
+		  "without a condition, only SIGUSR1 writes recordings" },
 	{ 0, "keep", OPT_DURATION(struct watch_run, keep_ns), .arg = "DUR", .min = NS_PER_S,
-	  .help = "time before the condition was met (default: 60)" },
+	  .help = "record this time before the condition was met (default: 60)" },
 	{ 0, "after", OPT_DURATION(struct watch_run, after_ns), .arg = "DUR", .min = NS_PER_S,
-	  .help = "time after the condition was met; if it is met again within this time, the "
-		  "incident goes on (default: 5)" },
+	  .help = "record this time after the condition was met, too; if the condition is met "
+		  "again within this time, the incident goes on (default: 5)" },
 	{ 0, "at-most", OPT_STRING(struct watch_run, at_most_text), .arg = "N/TIME",
-	  .help = "write no more recordings than this: 10/h, 1/m, 50/d" },
+	  .help = "write at most so many recordings in a second, minute, hour or day: 10/h, 1/m, "
+		  "50/d" },
 	{ 0, "ops", OPT_FLAG(struct watch_run, ops),
 	  .help = "operations; without --requests only these (default: both)" },
 	{ 0, "requests", OPT_FLAG(struct watch_run, requests),
@@ -97,7 +98,8 @@ static const struct opt store_opts[] = {
 	{ 0, "parquet", OPT_FLAG(struct watch_run, store.tables),
 	  .help = "write a directory of Parquet tables instead of each recording" },
 	{ 0, "run", OPT_STRING(struct watch_run, store.run), .arg = "CMD",
-	  .help = "after each recording, run this program with the file's name, as the caller" },
+	  .help = "after each recording, run this program as the caller; its only argument is the "
+		  "recording's name" },
 	{},
 };
 
@@ -116,7 +118,9 @@ static const struct opt_group groups[] = {
 	{ "Incidents", watch_opts, 0 },
 	{ "Recordings", store_opts, 0 },
 	{ "Memory", memory_opts, 0 },
-	RUN_GROUPS,
+	{ "Filters", filter_opts, offsetof(struct watch_run, io.run.opts.filters) },
+	{ "Scope", scope_opts, 0 },
+	{ "Run", run_opts_without_json, 0 },
 	{},
 };
 
@@ -178,9 +182,12 @@ static int run_check(const char *program, struct reason *why)
 {
 	int err = program ? program_check(program) : 0;
 
-	return err ? reason_set(why, EXIT_FAILED, "cannot execute '%.60s' (--run): %s", program,
-				strerror(-err))
-		   : 0;
+	if (!err)
+		return 0;
+	reason_set(why, EXIT_FAILED, "cannot execute '%.60s' (--run): %s", program, strerror(-err));
+	return strchr(program, ' ') ? reason_hint(why, "CMD is the name of a program, without "
+						       "arguments: a script can add them")
+				    : -1;
 }
 
 static int resolve(struct run *r, struct reason *why)
@@ -189,8 +196,6 @@ static int resolve(struct run *r, struct reason *why)
 	struct session_conf *conf = &w->io.conf;
 	bool both = w->ops == w->requests;
 
-	if (r->opts.json)
-		return reason_set(why, EXIT_USAGE, "watch prints no JSON: it writes recordings");
 	if ((w->at_most_text && at_most_parse(&w->at_most, w->at_most_text, why)) ||
 	    (w->budget_text && budget_parse(w->budget_text, &w->store.budget, why)))
 		return -1;

@@ -274,7 +274,7 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 @test "record --parquet is record and export" {
 	need_root
 	expect 0 record --parquet "$tmp/t" -- dd if="$iostrata" of=/dev/null bs=512 count=23
-	[[ $stderr == *"/t: "*" operations, "*", 3 files" ]]
+	[[ $stderr == *$'\n'"recorded: "*" operations, "*"/t: "*" operations, "*", 3 files" ]]
 	[[ $(find "$tmp/t" -type f -printf '%f\n' | sort | xargs) == "losses.parquet operations.parquet requests.parquet" ]]
 	expect 125 record --parquet "$tmp/t" -- true
 	[[ $stderr == *"cannot make '"*"must not exist yet"* ]]

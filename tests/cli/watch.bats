@@ -485,14 +485,16 @@ for i in range(5):
 	says "no disk 'nosuch'" "lsblk"
 	expect 2 watch --requests --until 'fsync>1'
 	says "operations, which are not recorded"
-	expect 2 watch -j
-	says "watch prints no JSON"
+	expect 2 watch -j # it prints no tables
+	says "unknown option '-j'" "iostrata watch --help"
 	expect 1 watch -o "$tmp/no/such"
 	says "cannot write to '.*such': No such file or directory"
 	expect 1 watch -o tests/cli/watch.bats
 	says "cannot write to 'tests/cli/watch.bats': Not a directory"
 	expect 1 watch -o "$dir" --run "$tmp/nothing"
 	says "cannot execute '.*/nothing' \(--run\): No such file or directory"
+	expect 1 watch -o "$dir" --run 'logger -t io'
+	says "cannot execute 'logger -t io'" "without arguments"
 	# a directory is not left behind by what did not begin
 	expect 1 watch -o "$dir" --file "$tmp/nothing"
 	[[ ! -e $dir ]]

@@ -398,7 +398,7 @@ static void conditions_are_parsed(void **state)
 		{ "read>5x", "the unit" },
 		{ "read vda>p9", "neither a percentile" },
 		{ "Read>5", "no such operation" },
-		{ "read>5ms over 10s", "has no 'over'" },
+		{ "read>5ms over 10s", "has no 'over DUR'" },
 		{ "read > 5 ms", "nothing belongs behind the limit" },
 	};
 	struct condition c;
