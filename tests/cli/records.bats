@@ -91,10 +91,14 @@ costs() {
 		[[ $output == "recorded in one.ios for "* && $output != *one:* ]]
 		[[ $stderr == "error: 'empty.ios' is empty"* && $stderr != *recordings\ * && $stderr != *compare* ]]
 	done
+	# a page has no hosts before the names of one host's disks
+	expect 1 report --html page.html one.ios empty.ios
+	not grep -q one:loop3 page.html
 	for files in "one.ios other.ios empty.ios" "empty.ios other.ios one.ios"; do
 		# shellcheck disable=SC2086 # words
 		expect 1 report $files
-		[[ $output == "recorded in "*" and 1 more for "* ]]
+		first=${files#empty.ios }
+		[[ $output == "recorded in ${first%% *} and 1 more for "* ]]
 		[[ $stderr == *$'\n'"2 recordings of several hosts are added up; "*$'\n'"hint: 'iostrata compare' shows "* ]]
 	done
 	# a damaged recording counts: its records up to the damage are shown
