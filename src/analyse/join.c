@@ -38,6 +38,7 @@ struct join_one {
 	uint64_t at_ns; /* sent, or begun; CLOCK_REALTIME of its host */
 	unsigned int recording;
 	bool joined, inside; /* inside: in the time of a recording of the other side */
+	bool longer;         /* only joined if the operation had taken as long as the request */
 };
 
 struct join_request {
@@ -413,9 +414,15 @@ static void xid_join(struct pair *p, size_t i, size_t k, void *arg)
 	struct join_served **s = p->served;
 
 	while (i < i_end && k < k_end) {
-		if (fits(r[i], s[k]) && is_near(p, r[i], s[k]))
+		bool near = is_near(p, r[i], s[k]);
+
+		if (near && fits(r[i], s[k])) {
 			one_join(arg, r[i++], s[k++]);
-		else if (later_ns(r[i], s[k]) < p->offset_ns)
+			continue;
+		}
+		r[i]->one.longer |= near;
+		s[k]->one.longer |= near;
+		if (later_ns(r[i], s[k]) < p->offset_ns)
 			k++;
 		else
 			i++;
@@ -458,6 +465,7 @@ static void side_count(struct join_side *side, const struct join_one *one, bool 
 	if (one->joined)
 		return;
 	side->unjoined[!one->xid      ? JOIN_NO_XID
+		       : one->longer  ? JOIN_LONGER
 		       : elsewhere    ? JOIN_ELSEWHERE
 		       : !one->inside ? JOIN_OUTSIDE
 				      : JOIN_ALONE]++;

@@ -37,7 +37,9 @@ enum join_why {
 	JOIN_NO_XID,    /* the kernel did not tell its xid */
 	JOIN_ELSEWHERE, /* sent to an address from which no request is joined */
 	JOIN_OUTSIDE,   /* no recording of the other side has its time */
-	JOIN_ALONE,     /* none of the above: the other side has no such record */
+	JOIN_ALONE,     /* none of the others: the other side has no such record */
+	JOIN_LONGER, /* the operation took longer than the request: nfsd has sent the answer before
+		      * the operation ends */
 	JOIN_WHYS,
 };
 

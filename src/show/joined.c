@@ -165,12 +165,14 @@ bool joined_rest(char *dst, size_t cap, const struct join *joined, enum joined_s
 			[JOIN_ELSEWHERE] = "to other servers",
 			[JOIN_OUTSIDE] = "outside the recorded time of the server",
 			[JOIN_ALONE] = "which the server did not record",
+			[JOIN_LONGER] = "answered before the server's operation ended",
 		},
 		{
 			[JOIN_NO_XID] = "whose xid the kernel does not tell",
 			[JOIN_ELSEWHERE] = "", /* is of requests only */
 			[JOIN_OUTSIDE] = "outside the recorded time of the client",
 			[JOIN_ALONE] = "for other clients or programs",
+			[JOIN_LONGER] = "which ended after their answer",
 		},
 	};
 	const struct join_side *side =
@@ -209,7 +211,8 @@ void joined_put(struct text_out *o, const struct breakdown_view *v, const struct
 
 static void json_side(struct json *j, const char *name, const struct join_side *side)
 {
-	static const char *const whys[JOIN_WHYS] = { "no_xid", "elsewhere", "outside", "alone" };
+	static const char *const whys[JOIN_WHYS] = { "no_xid", "elsewhere", "outside", "alone",
+						     "longer" };
 
 	json_put_begin(j, name, '{');
 	json_put_uint(j, "count", side->count);

@@ -163,8 +163,8 @@ both_sides() {
 	json '.joined.rows | map(.queue_ns / .count) == [11, 11]'
 	json '.joined.rows | map(.network_ns / .count) == [400000, 400000]'
 	json '.joined.rows | map(.strata.device / .count) == [500000, 500000]'
-	json '.joined.requests == {count: 1009, no_xid: 0, elsewhere: 9, outside: 0, alone: 0}'
-	json '.joined.served == {count: 1000, no_xid: 0, elsewhere: 0, outside: 0, alone: 0}'
+	json '.joined.requests == {count: 1009, no_xid: 0, elsewhere: 9, outside: 0, alone: 0, longer: 0}'
+	json '.joined.served == {count: 1000, no_xid: 0, elsewhere: 0, outside: 0, alone: 0, longer: 0}'
 	expect 0 report "$tmp/c.ios" "$tmp/s.ios"
 	[[ $stderr == "2 recordings of several hosts are added up; --by host keeps them apart" ]]
 	flat=$(tr -s '\n ' ' ' <<<"$output")
@@ -232,6 +232,11 @@ both_sides() {
 	cmp out.csv list
 	"$iostrata" report --events csv --joined c.ios s.ios | head -n 1 >first
 	[[ $(head -n 1 list) == "$(<first)" ]]
+	# both sides of what is not joined are told, and losses as ever
+	"$BATS_FILE_TMPDIR/records" -n client -h client half.ios 505
+	expect 0 report --events csv --joined half.ios s.ios
+	[[ $stderr == "not joined: 5 of 505 NFS requests ("*$'\n'"not joined: 500 of 1,000 served operations ("* ]]
+	expect 5 report --strict --events csv --joined c.ios s.ios
 }
 
 @test "report: --joined is refused where nothing would be joined" {

@@ -614,19 +614,21 @@ def compare_joined(gate: Gate, joined: dict[str, Any]) -> None:
     """The delays that were put in are where they belong, and nothing is added or left out."""
     rows = {r["op"]: r for r in joined["rows"]}
     read = rows.get("READ", {"count": 0, "network_ns": 0, "strata": {"device": 0}})
-    gate.check("count", read["count"] == READS, found=read["count"], wanted=READS)
+    longer = joined["requests"]["longer"]  # where nfsd lost the CPU after it had answered
+    gate.check("count", READS - longer <= read["count"] <= READS, found=read["count"], wanted=READS, longer=longer)
     for name, ns, nominal in (("network", read["network_ns"], 2 * JOIN_NET_MS),
                               ("device", read["strata"]["device"], JOIN_DISK_MS)):
-        ms = ns / MS / READS
+        ms = ns / MS / max(1, read["count"])
         gate.check(name, ms >= 0.95 * nominal, ms=ms, put_in_ms=nominal)  # more where the machine is emulated
-    gate.check("writes", rows.get("WRITE", {"count": 0})["count"] == READS, found=" ".join(sorted(rows)))
+    writes = rows.get("WRITE", {"count": 0})["count"]
+    gate.check("writes", READS - longer <= writes <= READS, found=writes, wanted=READS, longer=longer)
     gate.check("sums", all(r["tag_ns"] + r["queue_ns"] + r["network_ns"] + sum(ns or 0 for ns in r["strata"].values())
                            == r["total_ns"] for r in joined["rows"]))
     both = sum(r["count"] for r in joined["rows"])
     for side in ("requests", "served"):
         found = joined[side]
         gate.check(f"{side}.whole", sum(found.values()) == 2 * found["count"] - both, joined=both, found=str(found))
-    gate.check("all", both == joined["requests"]["count"], joined=both, found=str(joined["requests"]))
+    gate.check("all", both + longer == joined["requests"]["count"], joined=both, found=str(joined["requests"]))
 
 
 @suite("server.joined", 600)
@@ -657,8 +659,10 @@ def joined_requests(gate: Gate) -> None:
         gate.check(f"{one.stem}.alone", joined_of(one)[0] == {})
     with Record(whole):
         fileio.read_at(str(file), range(0, READS << 20, 1 << 20), SIZE, os.O_DIRECT)
-    rows = joined_of(whole)[0].get("rows", [])
-    gate.check("one", sum(r["count"] for r in rows if r["op"] == "READ") == READS, found=str(rows)[:300])
+    whole_of = joined_of(whole)[0]
+    rows = whole_of["rows"]
+    reads = sum(r["count"] for r in rows if r["op"] == "READ") + whole_of["requests"]["longer"]
+    gate.check("one", reads >= READS, found=str(rows)[:300])
 
 
 # The namespace is the client's: smbd serves in the first one. No packet leaves this machine.

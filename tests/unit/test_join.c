@@ -139,12 +139,13 @@ static void make(struct join *j)
 }
 
 static void assert_whys(const struct join_side *side, uint64_t no_xid, uint64_t elsewhere,
-			uint64_t outside, uint64_t alone)
+			uint64_t outside, uint64_t alone, uint64_t longer)
 {
 	assert_int_equal(side->unjoined[JOIN_NO_XID], no_xid);
 	assert_int_equal(side->unjoined[JOIN_ELSEWHERE], elsewhere);
 	assert_int_equal(side->unjoined[JOIN_OUTSIDE], outside);
 	assert_int_equal(side->unjoined[JOIN_ALONE], alone);
+	assert_int_equal(side->unjoined[JOIN_LONGER], longer);
 }
 
 /* The clocks of the hosts are an hour apart. */
@@ -181,8 +182,8 @@ static void parts_are_exact(void **state)
 	assert_int_equal(j.rows[1].mean_ns[3], 6);
 	assert_int_equal(j.rows[1].mean_ns[4 + ST_DEVICE], (997 + 499 - 4) / 2);
 	assert_int_equal(j.missing, 1U << ST_LOCK);
-	assert_whys(&j.requests, 0, 0, 0, 0);
-	assert_whys(&j.served, 0, 0, 0, 0);
+	assert_whys(&j.requests, 0, 0, 0, 0, 0);
+	assert_whys(&j.served, 0, 0, 0, 0, 0);
 	join_done(&j);
 }
 
@@ -246,8 +247,8 @@ static void xids_again(void **state)
 	assert_int_equal(j.joined, 1 + 4);
 	assert_string_equal(j.rows[0].op, "READ");
 	assert_int_equal(j.rows[0].network_ns, 4 * 900 - 4 - 5 - 7 - 8);
-	assert_whys(&j.requests, 0, 0, 0, 2);
-	assert_whys(&j.served, 0, 0, 0, 1);
+	assert_whys(&j.requests, 0, 0, 0, 2, 0);
+	assert_whys(&j.served, 0, 0, 0, 1, 0);
 	join_done(&j);
 }
 
@@ -273,8 +274,8 @@ static void too_long_to_be_joined(void **state)
 	make(&j);
 	assert_int_equal(j.rows[0].count, 2);
 	assert_int_equal(j.rows[0].network_ns, 600);
-	assert_whys(&j.requests, 0, 0, 0, 1);
-	assert_whys(&j.served, 0, 0, 0, 2);
+	assert_whys(&j.requests, 0, 0, 0, 0, 1);
+	assert_whys(&j.served, 0, 0, 0, 0, 2);
 	join_done(&j);
 }
 
@@ -297,8 +298,8 @@ static void too_far_to_be_joined(void **state)
 	made_add(&m, 500 * SECOND, &j);
 	make(&j);
 	assert_int_equal(j.joined, 3);
-	assert_whys(&j.requests, 0, 0, 0, 1);
-	assert_whys(&j.served, 0, 0, 0, 1);
+	assert_whys(&j.requests, 0, 0, 0, 1, 0);
+	assert_whys(&j.served, 0, 0, 0, 1, 0);
 	join_done(&j);
 }
 
@@ -324,8 +325,8 @@ static void reasons(void **state)
 	made_add(&m, 5 * SECOND, &j); /* half as long, by a clock 1000 s later */
 	make(&j);
 	assert_int_equal(j.joined, 1);
-	assert_whys(&j.requests, 2, 1, 1, 1);
-	assert_whys(&j.served, 1, 0, 1, 1);
+	assert_whys(&j.requests, 2, 1, 1, 1, 0);
+	assert_whys(&j.served, 1, 0, 1, 1, 0);
 	join_done(&j);
 }
 
@@ -345,8 +346,8 @@ static void nothing_is_joined(void **state)
 	made_add(&m, 5 * SECOND, &j);
 	make(&j);
 	assert_int_equal(j.n_rows, 0);
-	assert_whys(&j.requests, 0, 0, 1, 1);
-	assert_whys(&j.served, 0, 0, 0, 1);
+	assert_whys(&j.requests, 0, 0, 1, 1, 0);
+	assert_whys(&j.served, 0, 0, 0, 1, 0);
 	join_done(&j);
 }
 
@@ -373,7 +374,7 @@ static void both_sides_in_parts(void **state)
 	make(&j);
 	assert_int_equal(j.joined, 6);
 	assert_int_equal(j.rows[0].network_ns, 6 * 600);
-	assert_whys(&j.served, 0, 0, 0, 3);
+	assert_whys(&j.served, 0, 0, 0, 3, 0);
 	join_done(&j);
 }
 
@@ -394,7 +395,7 @@ static void nothing_is_joined_twice(void **state)
 	}
 	make(&j);
 	assert_int_equal(j.joined, 5 + 3);
-	assert_whys(&j.requests, 0, 0, 0, 1 + 3);
+	assert_whys(&j.requests, 0, 0, 0, 1 + 3, 0);
 	join_done(&j);
 }
 
