@@ -204,6 +204,14 @@ static const char headers_of_all[] = "Cache-Control: no-store\r\n"
 				     "Cross-Origin-Resource-Policy: same-origin\r\n"
 				     "Connection: close\r\n";
 
+/* Headers which an answer with this status must have (RFC 9110, 15.5.2 and 15.5.6). */
+static const char *headers_of_status(int status)
+{
+	if (status == 401)
+		return "WWW-Authenticate: Bearer\r\n";
+	return status == 405 ? "Allow: GET, HEAD\r\n" : "";
+}
+
 void http_answer(struct http_client *c, const struct http_answer *a)
 {
 	struct evbuffer *out = bufferevent_get_output(c->bev);
@@ -216,7 +224,7 @@ void http_answer(struct http_client *c, const struct http_answer *a)
 		evbuffer_add_printf(out, "Content-Length: %zu\r\n", len);
 	evbuffer_add_printf(out, "%s%s%s%s\r\n", headers_of_all, a->headers ? a->headers : "",
 			    a->gzip ? "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n" : "",
-			    a->status == 405 ? "Allow: GET, HEAD\r\n" : "");
+			    headers_of_status(a->status));
 	if (a->stream && !c->head) {
 		c->state = CLIENT_STREAMS;
 		c->http->n_streams++;

@@ -269,6 +269,7 @@ reads() {
 	for path in / /metrics /api/breakdown /events /nosuch; do
 		[[ $(status_of $path) == 401 && $(status_of "$path?token=${token%?}") == 401 ]]
 	done
+	grep -q $'^WWW-Authenticate: Bearer\r$' <(fetch /metrics -I)
 	[[ $(status_of "/metrics?token=$token" -H 'Host: node1.example') == 200 ]]
 	[[ $(status_of /metrics -H "Authorization: Bearer $token") == 200 ]]
 	fetch "/?token=$token" -c "$tmp/cookies" -o /dev/null
