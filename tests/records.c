@@ -246,7 +246,7 @@ static void op_put(struct writer *w, const struct stored_op *op, const struct ma
 
 static void records_put(struct writer *w, const struct made *m, uint64_t n)
 {
-	struct stored_loss loss = { 2000000, 2000100, LOST_OPS, 11 };
+	struct stored_loss loss = { 2000000, 2001700, LOST_OPS, 11 };
 	struct stored_request rq;
 	struct stored_op op;
 

@@ -45,7 +45,7 @@ teardown() {
 		and ($e | map(select(.name == "thread_name") | .args.name) | unique | length) == 7
 		and ($e | map(select(.name == "process_name" and .pid > 1000000) | .args.name)) == ["loop3"]
 		and ($e | map(select(.cat == "lost")) == [{"ph":"X","name":"lost","cat":"lost","pid":0,"tid":0,
-			"ts":0,"dur":0.1,"args":{"kind":"ops","count":11}}])' "$tmp/json"
+			"ts":0,"dur":1.7,"args":{"kind":"ops","count":11}}])' "$tmp/json"
 	# strata are arguments, and those of a slice are all its time
 	command jq -e '[.traceEvents[] | select(.ph == "X" and .cat != "lost" and .cat != "stratum") |
 		(.dur * 1000 | round) as $d |

@@ -80,8 +80,18 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 		same "$tmp/$name" "$tmp/$name.csv"
 		[[ $(duckdb "select count(*) from '$tmp/$name/operations.parquet' where total_ns <> $sum_of_strata") == 0 ]]
 	done
-	[[ $(duckdb "select kind, sum(count), min(from_ns), max(to_ns) from '$tmp/a/losses.parquet' group by kind") == \
-		$'ops\t11\t2000000\t2000100' ]]
+	[[ $(duckdb "select kind, sum(count), min(from_ns), max(to_ns), min(epoch_us(time)) from '$tmp/a/losses.parquet'
+		group by kind") == $'ops\t11\t2000000\t2001700\t1700000000001000' ]]
+	[[ $(duckdb "select distinct typeof(time) from '$tmp/a/operations.parquet'") == "TIMESTAMP WITH TIME ZONE" ]] # UTC
+	# engines leave row groups out by their figures: nulls, the least and the greatest value
+	for column in error path comm total_ns; do
+		type=varchar same="$column || ''" # computed, not taken from the figures
+		[[ $column != total_ns ]] || type=bigint same="$column + 0"
+		duckdb "select count(*), sum(stats_null_count), min(stats_min_value::$type), max(stats_max_value::$type)
+			from parquet_metadata('$tmp/a/operations.parquet') where path_in_schema = '$column'" >"$tmp/said"
+		duckdb "select 2, count(*) filter ($column is null), min($same), max($same)
+			from '$tmp/a/operations.parquet'" | diff - "$tmp/said"
+	done
 }
 
 @test "parquet: of a recording of this machine, strata add up, and who has no name is null" {
@@ -126,16 +136,19 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 
 @test "parquet: partitions are directories, which engines prune by" {
 	need duckdb
-	for host in db1 db/2 ''; do # four hours from 22:13 UTC on
+	for host in db1 db%/2 ''; do # four hours from 22:13 UTC on
 		"$records" -h "$host" -g 2000000 "$tmp/x${host/\//}.ios" 10007
 	done
 	expect 0 export "$tmp"/*.ios --to parquet --partition host,hour -o "$tmp/t"
 	[[ -s $tmp/t/operations/host=db1/hour=2023-11-14T22/operations.parquet &&
-		-s $tmp/t/requests/host=db%2F2/hour=2023-11-15T00/requests.parquet &&
+		-s $tmp/t/requests/host=db%25%2F2/hour=2023-11-15T00/requests.parquet &&
 		-s $tmp/t/losses/host=__HIVE_DEFAULT_PARTITION__/hour=2023-11-14T22/losses.parquet ]]
 	[[ -z $(find "$tmp/t" -type f ! -name '*.parquet') ]]
 	[[ $(duckdb "select host, count(*) from read_parquet('$tmp/t/operations/**/*.parquet', hive_partitioning = true)
-		group by host order by host nulls first") == $'\\N\t10007\ndb/2\t10007\ndb1\t10007' ]]
+		group by host order by host nulls first") == $'\\N\t10007\ndb%/2\t10007\ndb1\t10007' ]]
+	# a file tells of the recordings in it alone
+	[[ $(duckdb "select decode(value) from parquet_kv_metadata('$tmp/t/operations/host=db1/*/operations.parquet')
+		where decode(key) = 'iostrata.recordings'" | command jq -r '.[].host' | sort -u) == db1 ]]
 	# each row is in the hour in which it began
 	[[ $(duckdb "select count(*), count(*) filter (strftime(make_timestamp(epoch_us(time)), '%Y-%m-%dT%H') <> hour)
 		from read_parquet('$tmp/t/operations/**/*.parquet', hive_partitioning = true,

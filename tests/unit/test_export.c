@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Handles of an archive, from an open's return to the beginning of the close; what is in flight.
  * Traces that are split. Each line of a small trace, of a job for fio, and of files for blktrace.
- */
+ * How many tables there are, and how many rows of losses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,11 +19,13 @@
 
 #include "base/reason.h"
 #include "base/filenames.h"
+#include "capture/reader.h"
 #include "capture/writer.h"
 #include "export/blktrace.h"
 #include "export/chrome.h"
 #include "export/fio.h"
 #include "export/otf2.h"
+#include "export/parquet_tables.h"
 
 static const char header[] = "{\"monotonic_ns\":1000,\"realtime_ns\":5000,\"ops\":true,"
 			     "\"requests\":true,\"vfs_ops\":[\"read\"]}";
@@ -43,7 +45,9 @@ static void add(struct writer *w, int thread, int kind, uint64_t start_ns, uint6
 	writer_op(w, &op);
 }
 
-static FILE *recording_of(void (*ops)(struct writer *w))
+static const char nothing_lost[] = "{\"ended\":\"ended\",\"ops\":1,\"lost\":{\"ops\":0}}";
+
+static FILE *recording_ended(void (*ops)(struct writer *w), const char *end)
 {
 	struct stored_name thread = { NAME_THREAD, 1, 12, 12, 14, 2 };
 	struct stored_name file = { NAME_FILE, 1, FILE_KEY(8 << 20, 0, 3), 99, STORED_FILE_COMPLETE,
@@ -61,11 +65,16 @@ static FILE *recording_of(void (*ops)(struct writer *w))
 	writer_name(&w, &fs, "ext4");
 	ops(&w);
 	writer_close(&w);
-	while (!writer_end(&w, "{\"ended\":\"ended\",\"ops\":1,\"lost\":{\"ops\":0}}"))
+	while (!writer_end(&w, end))
 		;
 	writer_done(&w);
 	rewind(f);
 	return f;
+}
+
+static FILE *recording_of(void (*ops)(struct writer *w))
+{
+	return recording_ended(ops, nothing_lost);
 }
 
 static const char *call_name(unsigned short call)
@@ -659,6 +668,73 @@ static void tracks_have_their_names_and_arrows_their_calls(void **state)
 	fclose(f);
 }
 
+/* Exports recordings to tables, and removes these. */
+static struct tables_counts tabled(FILE *const files[], size_t n, bool by_hour)
+{
+	char dir[] = "/tmp/test_export.XXXXXX", command[64];
+	const struct tables_conf conf = { .dir = dir, .writer = "it", .by_hour = by_hour };
+	struct tables *t = tables_new(&conf);
+	struct tables_counts counts;
+	struct recording rec;
+	struct reason why = {};
+
+	assert_non_null(t);
+	assert_non_null(mkdtemp(dir));
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(recording_open(&rec, files[i], "it", &why), 0);
+		assert_int_equal(tables_add(t, &rec, "it", call_name, &why), 0);
+		recording_close(&rec);
+		fclose(files[i]);
+	}
+	assert_int_equal(tables_end(t, &why), 0);
+	counts = *tables_counted(t);
+	tables_free(t);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	assert_int_equal(system(command), 0);
+	return counts;
+}
+
+/* Operations of an hour come after some of the next hour. */
+static void late_hours(struct writer *w)
+{
+	static const uint64_t hours[] = { 0, 1, 0, 1, 2, 1, 2, 3, 2, 3 };
+
+	for (size_t i = 0; i < sizeof(hours) / sizeof(*hours); i++)
+		transfer(w, 1, OP_READ, hours[i] * 3600 * 1000000000 + 2000 + i, 4096, 512);
+}
+
+static void an_hour_has_one_file(void **state)
+{
+	struct tables_counts counts = tabled((FILE *[]){ recording_of(late_hours) }, 1, true);
+
+	(void)state;
+	assert_int_equal(counts.rows[TABLE_OPS], 10);
+	assert_int_equal(counts.files, 4 + 2); /* requests and losses have an empty file each */
+}
+
+static void loses(struct writer *w)
+{
+	writer_loss(w, &(struct stored_loss){ 2000, 3000, LOST_OPS, 5 });
+}
+
+static void loses_nothing_then(struct writer *w)
+{
+	(void)w;
+}
+
+/* A loss with a time has a row, and so has each kind of loss without one, in each recording. */
+static void losses_have_a_row_each(void **state)
+{
+	FILE *files[] = {
+		recording_ended(loses, "{\"ended\":\"ended\",\"ops\":0,\"lost\":{\"ops\":5}}"),
+		recording_ended(loses_nothing_then, "{\"ended\":\"ended\",\"ops\":0,"
+						    "\"lost\":{\"ops\":3,\"missed\":2}}"),
+	};
+
+	(void)state;
+	assert_int_equal(tabled(files, 2, false).rows[TABLE_LOSSES], 1 + 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -670,6 +746,8 @@ int main(void)
 		cmocka_unit_test(ids_are_not_believed),
 		cmocka_unit_test(a_job_has_what_can_be_replayed),
 		cmocka_unit_test(blktrace_has_each_step),
+		cmocka_unit_test(an_hour_has_one_file),
+		cmocka_unit_test(losses_have_a_row_each),
 		cmocka_unit_test(tracks_have_their_names_and_arrows_their_calls),
 	};
 

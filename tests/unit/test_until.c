@@ -239,6 +239,31 @@ static void a_window_is_whole_before_it_counts(void **state)
 	until_done(&u);
 }
 
+/* A window is of ten steps: all that fails in them counts together. */
+static void a_window_has_its_first_step(void **state)
+{
+	struct until u = {};
+	struct until_cond *c = added(&u, "errors>2 over 10s");
+	uint64_t now = 100 * S;
+
+	(void)state;
+	see_op(&u, OP_WRITE, 100 * S + 1, 1, EIO);
+	see_op(&u, OP_WRITE, 109 * S + 999 * MS, 1, EIO);
+	see_op(&u, OP_WRITE, 109 * S + 999 * MS, 1, EIO);
+	time_goes(&u, &now, 115 * S);
+	assert_true(c->met);
+	until_done(&u);
+	/* and has no eleventh */
+	c = added(&u, "errors>2 over 10s");
+	see_op(&u, OP_WRITE, 199 * S + 999 * MS, 1, EIO);
+	see_op(&u, OP_WRITE, 210 * S + 1, 1, EIO);
+	see_op(&u, OP_WRITE, 210 * S + 1, 1, EIO);
+	now = 200 * S;
+	time_goes(&u, &now, 225 * S);
+	assert_false(c->met);
+	until_done(&u);
+}
+
 static void failures_of_io_are_errors(void **state)
 {
 	static const int none[] = { EAGAIN, ENOENT, EACCES, EEXIST, EINTR, EBADF, EINVAL };
@@ -339,6 +364,7 @@ int main(void)
 		cmocka_unit_test(one_operation_is_enough),
 		cmocka_unit_test(a_percentile_is_of_its_window),
 		cmocka_unit_test(a_window_is_whole_before_it_counts),
+		cmocka_unit_test(a_window_has_its_first_step),
 		cmocka_unit_test(a_window_waits_for_records_that_come_late),
 		cmocka_unit_test(failures_of_io_are_errors),
 		cmocka_unit_test(a_queue_is_as_long_as_its_requests_take),
