@@ -191,21 +191,25 @@ static uint64_t window_value(const struct until_cond *c, uint64_t from, uint64_t
 	return c->asked.measure == CONDITION_ERRORS ? errors : sum_ns / c->asked.over_ns;
 }
 
+/* Looks at the window of steps up to @to. */
+static void window_look_at(struct until_cond *c, uint64_t now, uint64_t to)
+{
+	uint64_t value = window_value(c, to - UNTIL_STEPS, to);
+
+	if (value > c->asked.above)
+		meet(c, now, value);
+}
+
 /* Looks at the window of whole steps whose records have all come. */
 static void window_look(struct until_cond *c, uint64_t now)
 {
-	uint64_t to, value;
-
 	if (!c->began_ns)
 		c->began_ns = now;
 	/* errors count from the first on; other figures need a whole window */
 	if (now < LATE_NS + c->asked.over_ns || (c->asked.measure != CONDITION_ERRORS &&
 						 now - LATE_NS - c->asked.over_ns < c->began_ns))
 		return;
-	to = (now - LATE_NS) / c->step_ns - 1;
-	value = window_value(c, to - UNTIL_STEPS, to);
-	if (value > c->asked.above)
-		meet(c, now, value);
+	window_look_at(c, now, (now - LATE_NS) / c->step_ns - 1);
 }
 
 /* Forgets the older half after USUAL_NS. */
@@ -254,6 +258,16 @@ void until_look(struct until *u, uint64_t now)
 			window_look(c, now);
 		else if (c->asked.measure == CONDITION_USUAL)
 			usual_look(c, now);
+	}
+}
+
+void until_end(struct until *u, uint64_t now)
+{
+	for (unsigned int i = 0; i < u->n; i++) {
+		struct until_cond *c = &u->conds[i];
+
+		if (c->asked.measure == CONDITION_ERRORS && now >= c->asked.over_ns)
+			window_look_at(c, now, now / c->step_ns);
 	}
 }
 

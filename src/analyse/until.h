@@ -79,6 +79,9 @@ void until_see(struct until *u, const struct until_event *e);
 /* Looks at the windows; call it every second at least. @now: clock_ns(). */
 void until_look(struct until *u, uint64_t now);
 
+/* Looks a last time, when all events up to @now were seen: failures in the last second, too. */
+void until_end(struct until *u, uint64_t now);
+
 /* Whether any condition is met. */
 bool until_met(const struct until *u);
 

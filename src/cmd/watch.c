@@ -468,12 +468,17 @@ static void condition_met(struct watch_run *w, unsigned int i, uint64_t now)
 	c->met = false;
 }
 
-static void conditions_look(struct watch_run *w, uint64_t now)
+static void conditions_take(struct watch_run *w, uint64_t now)
 {
-	until_look(&w->recorder.until, now);
 	for (unsigned int i = 0; i < w->recorder.until.n; i++)
 		if (w->recorder.until.conds[i].met)
 			condition_met(w, i, now);
+}
+
+static void conditions_look(struct watch_run *w, uint64_t now)
+{
+	until_look(&w->recorder.until, now);
+	conditions_take(w, now);
 	if (run_asked()) {
 		struct header_trigger t = { "SIGUSR1", now, false, 0 };
 
@@ -554,8 +559,11 @@ static void say_lost(const struct watch_run *w)
 static int report(struct run *r, struct snapshot *sn)
 {
 	struct watch_run *w = watch_run_of(r);
+	uint64_t now = clock_ns();
 
 	w->missed += sn->missed;
+	until_end(&w->recorder.until, now);
+	conditions_take(w, now);
 	while (w->due.is && store_is_busy(&w->store))
 		store_wait(&w->store);
 	w->due.at_ns = 0;

@@ -264,6 +264,30 @@ static void a_window_has_its_first_step(void **state)
 	until_done(&u);
 }
 
+/* The last failure may be what ends a run. */
+static void failures_at_the_end_count(void **state)
+{
+	struct until u = {};
+	struct until_cond *c = added(&u, "errors>0"), *p = added(&u, "write p50>1ms over 1s");
+	uint64_t now = 100 * S;
+
+	(void)state;
+	time_goes(&u, &now, 105 * S);
+	see_op(&u, OP_WRITE, now - 10 * MS, 2 * MS, EIO);
+	until_look(&u, now);
+	assert_false(c->met);
+	until_end(&u, now);
+	assert_true(c->met && !p->met); /* a percentile needs its whole window */
+	assert_int_equal(c->first_ns, now);
+	until_done(&u);
+	/* what a window has left behind is over */
+	c = added(&u, "errors>0");
+	see_op(&u, OP_WRITE, now - 1200 * MS, 1, EIO);
+	until_end(&u, now);
+	assert_false(c->met);
+	until_done(&u);
+}
+
 static void failures_of_io_are_errors(void **state)
 {
 	static const int none[] = { EAGAIN, ENOENT, EACCES, EEXIST, EINTR, EBADF, EINVAL };
@@ -365,6 +389,7 @@ int main(void)
 		cmocka_unit_test(a_percentile_is_of_its_window),
 		cmocka_unit_test(a_window_is_whole_before_it_counts),
 		cmocka_unit_test(a_window_has_its_first_step),
+		cmocka_unit_test(failures_at_the_end_count),
 		cmocka_unit_test(a_window_waits_for_records_that_come_late),
 		cmocka_unit_test(failures_of_io_are_errors),
 		cmocka_unit_test(a_queue_is_as_long_as_its_requests_take),
