@@ -82,7 +82,9 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 	done
 	[[ $(duckdb "select kind, sum(count), min(from_ns), max(to_ns), min(epoch_us(time)) from '$tmp/a/losses.parquet'
 		group by kind") == $'ops\t11\t2000000\t2001700\t1700000000001000' ]]
-	[[ $(duckdb "select distinct typeof(time) from '$tmp/a/operations.parquet'") == "TIMESTAMP WITH TIME ZONE" ]] # UTC
+	[[ $(duckdb "select distinct typeof(time) from '$tmp/a/operations.parquet'") == *"WITH TIME ZONE" ]] # UTC
+	[[ $(duckdb "select num_rows, num_row_groups from parquet_file_metadata('$tmp/a/operations.parquet')") == \
+		$'140009\t2' ]]
 	# engines leave row groups out by their figures: nulls, the least and the greatest value
 	for column in error path comm total_ns; do
 		type=varchar same="$column || ''" # computed, not taken from the figures
