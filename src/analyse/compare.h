@@ -21,25 +21,26 @@ enum figure {
 	FIG_COUNT, /* operations or requests, of a run */
 	FIG_RATE,  /* a second */
 	FIG_MEAN,
-	FIG_P50, /* of requests: of the time in the device, as report has it */
+	FIG_P50, /* percentiles of requests are those of the time in the device, as in report */
 	FIG_P99,
 	FIG_P999,
 	FIG_TOTAL,  /* of a run */
-	FIG_LOAD,   /* total ns a second; never shown */
+	FIG_LOAD,   /* sum of the times a second; never shown */
 	FIG_BYTES,  /* of one operation or request */
 	FIG_BESIDE, /* requests submitted by an operation; bios merged into a request */
-	FIG_DEPTH,  /* of requests: how many are in the device at a time, in the mean */
-	FIG_STRATA, /* from here on: ns of one operation or request in a stratum */
+	FIG_DEPTH,  /* mean number of requests in the device at a time; requests only */
+	FIG_STRATA, /* from here on: the time of one operation or request in each stratum */
 	FIG_N = FIG_STRATA + ST_N,
 };
 
 struct compare_figure {
 	double value[SIDES];
-	bool known;       /* false: it does not apply, or was not measured */
-	bool tested;      /* false: there is too little of it */
-	double error, df; /* of the difference: standard error, degrees of freedom */
-	double p;         /* how probable the difference is if it is chance alone */
-	bool sure; /* it is not chance, see COMPARE_FALSE; of blocks: not chance within the runs */
+	bool known;       /* false: the row has no such figure, or a side did not measure it */
+	bool tested;      /* false: a side has too few events for a test */
+	double error, df; /* standard error and degrees of freedom of the difference */
+	double p;         /* probability of such a difference by chance alone */
+	bool sure; /* chance does not explain the difference (within the runs, with COMPARE_BLOCKS);
+		    * see COMPARE_FALSE */
 };
 
 struct compare_row {
@@ -61,7 +62,8 @@ struct compare_lone {
 	uint64_t count, total_ns; /* of all its runs */
 };
 
-/* How the total time of operations changed, of a run: the three add up to the difference. */
+/* How the total time of the operations of a run changed. The last three members add up to the
+ * difference. */
 struct compare_change {
 	bool known; /* false: a side has no operation */
 	int64_t total_ns[SIDES];
@@ -71,16 +73,16 @@ struct compare_change {
 };
 
 enum compare_method {
-	COMPARE_BLOCKS,      /* of time, bootstrapped: fewer than three runs on a side */
+	COMPARE_BLOCKS,      /* blocks of time, bootstrapped: a side has fewer than three runs */
 	COMPARE_WELCH,       /* runs, too few of them to be exchanged */
 	COMPARE_PERMUTATION, /* runs */
 };
 
 enum {
-	COMPARE_RUNS = 3,    /* with so many on each side, runs are compared */
-	COMPARE_COUNT = 30,  /* fewer operations say nothing */
-	COMPARE_FILLED = 8,  /* nor do those in fewer intervals */
-	COMPARE_BEYOND = 10, /* a percentile needs so many above it */
+	COMPARE_RUNS = 3,    /* runs on each side from which on runs are compared, not blocks */
+	COMPARE_COUNT = 30,  /* least number of operations for a test */
+	COMPARE_FILLED = 8,  /* least number of intervals with an operation for a test */
+	COMPARE_BEYOND = 10, /* least number of operations above a percentile for a test of it */
 };
 
 /* At most this share of the differences called sure is chance. */

@@ -10,8 +10,8 @@
 
 enum { ROUNDS = 400 }; /* the error itself is known within 4 % */
 
-/* Blocks long enough for how the counts, and the times less their mean, are correlated. 0: out of
- * memory. */
+/* The length of blocks, in intervals: long enough to keep the correlation of the counts, and of the
+ * times less their mean. 0: out of memory. */
 static unsigned int block_of(const struct compare_sample *s)
 {
 	double *off = calloc(2UL * s->intervals, sizeof(*off)), *counts = off + s->intervals;
@@ -32,8 +32,8 @@ static unsigned int block_of(const struct compare_sample *s)
 	return of_times > of_counts ? of_times : of_counts;
 }
 
-/* Adds to the variances of @runs runs: one event more or less in a run is nothing, and a percentile
- * is known as well as its bucket. */
+/* Adds to the variances of @runs runs: a figure is no more exact than one event more or less in
+ * each run, and a percentile no more than its bucket. */
 static void variances_floor(double *variances, const double *values, const double *sums,
 			    const struct compare_buckets *b, size_t runs)
 {
@@ -126,7 +126,7 @@ static int side_runs(const struct compare *c, const struct compare_row *row, enu
 	return 0;
 }
 
-/* Whether there is enough of a figure on both sides for more than anecdotes. */
+/* Whether both sides have enough operations or requests for a test of figure @f. */
 static bool is_enough(const struct compare_row *row, enum figure f)
 {
 	uint64_t least = row->count[BASE] < row->count[NEW] ? row->count[BASE] : row->count[NEW];
@@ -154,7 +154,7 @@ static bool is_known(const struct compare *c, const struct compare_row *row, enu
 	return true;
 }
 
-/* Intervals of a side with any operation or request. */
+/* The number of intervals of a side with any operation or request. */
 static unsigned int filled(const struct compare *c, enum compare_side side,
 			   const struct series_key *key)
 {
@@ -295,7 +295,7 @@ static int rows_test(struct compare *c)
 	return err;
 }
 
-/* Figures that are tested, if the first row's are. */
+/* The number of figures to test: those of which both sides have enough. At least 1. */
 static size_t tests_expected(const struct compare *c)
 {
 	size_t n = 0;

@@ -18,7 +18,7 @@ enum { ALIGN_LEAST = 9, ALIGN_MOST = 12 }; /* sectors to pages, as powers of 2 *
 static const struct {
 	const char *name;
 	unsigned int bins; /* 0: values have no order */
-	unsigned int most; /* values; 0: as many as names in the recording, or bins */
+	unsigned int most; /* number of values; 0: that of the names in the recording, or bins */
 	double weight;
 } attributes[ATTR_N] = {
 	[ATTR_BESIDE] = { "beside", 0, BESIDE_MAX, 1 },

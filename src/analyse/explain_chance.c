@@ -25,7 +25,8 @@ static double expected(const struct scan *s, const uint32_t *all)
 	return sum;
 }
 
-/* The effect of operations which come together within @length cells; 1: none do. */
+/* By how much operations which come together within @length cells count less than single ones; 1:
+ * no operations come together. */
 static double effect_of(const struct scan *s, const uint32_t *all, int length, double share)
 {
 	double found = 0, pairs = 0, slow_pairs = 0, slow, with, n;

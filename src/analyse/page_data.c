@@ -94,8 +94,8 @@ static uint64_t row_count(const struct page_data *d, uint32_t at)
 	return ((const struct op_row *)d->files.ops.rows)[at - 1].count;
 }
 
-/* The map of the file in the row @at, from @at_ns on the map of one with fewer operations; NULL: no
- * file has so few. */
+/* Takes the map of the mapped file with fewest operations for the file in the row @at, from @at_ns
+ * on. NULL: each mapped file has as many operations as this file. */
 static struct page_map *map_replace(struct page_data *d, uint32_t at, uint64_t at_ns)
 {
 	struct page_map *least = &d->file_maps[0];
@@ -112,8 +112,8 @@ static struct page_map *map_replace(struct page_data *d, uint32_t at, uint64_t a
 	return least;
 }
 
-/* The map of the file in the row @at; NULL: it has none. Looks for a place when the file has 2^n
- * operations, so seldom. */
+/* The map of the file in the row @at; NULL: the file has no map. Looks for a free map, or for one
+ * to take, only when the number of the file's operations is a power of two. */
 static struct page_map *file_map(struct page_data *d, uint32_t at, uint64_t at_ns)
 {
 	uint64_t count = row_count(d, at);
@@ -282,8 +282,8 @@ static int process_name(struct page_data *d, const struct recording *rec,
 	return err;
 }
 
-/* Whether the row @at (an index + 1; 0: none) is of one key: others need no name, and may be many.
- */
+/* Whether the row @at (an index + 1; 0: none) is the row of one key. The row of all further keys
+ * has no name. */
 static bool has_row(const struct rows *rows, uint32_t at)
 {
 	return at && !is_others(&((const struct op_row *)rows->ops.rows)[at - 1].key);

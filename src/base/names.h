@@ -46,8 +46,8 @@ bool fs_has_server(const char *fs);
  * are traced. */
 const char *fs_server_module(const char *fs);
 
-/* The same as the end of a sentence, after how many; of LOST_N, what the kernel missed. NULL: it is
- * no loss, they began before tracing did. */
+/* The kind of loss @lost as the end of a sentence which begins with the number @n; LOST_N: hits
+ * which the kernel missed. NULL: it is no loss, since the calls began before tracing did. */
 const char *lost_what(unsigned int lost, uint64_t n);
 
 /* Which requests of io_uring and libaio are operations, and what their opcodes are

@@ -1,28 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * print.h - an interval of top as one line of JSON, schema "iostrata.top/1", and as text.
- *
- * A contract for other programs: members are added, never renamed, removed or given another
- * meaning.
- *
- *	schema, kernel, time (seconds since 1970), duration_ns
- *	by		the kind of key of a row: pid, tid, comm, file, dev, cgroup, container
- *	rows		requests: a row per key, disk, operation and on_behalf: pid, tid, comm,
- *			cgroup, container, file, key (of the kind "by", as text; null: nobody, or no
- *			file), dev ("8:0"), major, minor, disk, op (as blkparse: R W F D ...),
- *			on_behalf (why the request counts for the key, which did not submit it:
- *			"writeback", "helper"; null: the key submitted it), count, errors, bytes,
- *			total_ns (sum of the next three), tag_ns, queue_ns, device_ns, max_ns and
- *			p99_ns (of the total)
- *	ops		operations on files: a row per key and kind: pid, tid, comm, cgroup,
- *			container, file, key, op, count, errors, bytes, total_ns, max_ns, p99_ns,
- *			strata
- *	missing		figures that could not be measured: names of strata, "requests", "calls",
- *			"uring", "aio", "fault"
- *	lost		as in breakdown
- *
- * Members of the key that "by" does not determine are null. Times are in ns. Text is as in
- * breakdown.
+ * print.h - an interval of top as text, and as one line of JSON. docs/schema/top-1.json describes
+ * the members of the JSON: a contract for other programs. Members are added, never renamed, removed
+ * or given another meaning.
  */
 #ifndef IOSTRATA_TOP_PRINT_H
 #define IOSTRATA_TOP_PRINT_H

@@ -20,7 +20,7 @@ struct live;
 
 /* Where the programs keep their rows. Owns none of the maps. */
 struct cell_maps {
-	/* descriptors of hashes, by epoch */
+	/* descriptors of hash maps; one of each pair for each epoch */
 	int ops[2], rqs[2], helpers[2], sites[2], servers[2], file_names[2], thread_names[2];
 	int access_sizes[2];
 	struct access_slot *accesses; /* n_accesses; collect() takes their sums; NULL: there are

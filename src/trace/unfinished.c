@@ -208,7 +208,7 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 enum {
 	PROGRESS_ASYNC = 1,  /* a request of io_uring or libaio */
 	PROGRESS_FAULTS = 2, /* a page fault */
-	PROGRESS_ACTIVE = 4, /* a system call whose file is known; from this value on */
+	PROGRESS_ACTIVE = 4, /* this value and larger ones: a system call whose file is known */
 };
 
 /* See enum throttled and enum locked in state.bpf.h. */
@@ -279,7 +279,8 @@ static struct wait bio_wait(const struct state_layout *l, const char *bss, uint6
 {
 	char hashed[l->io_size];
 
-	if (!bio) /* asked a server instead; 0 is the key of free slots */
+	if (!bio) /* the thread submitted none (perhaps it asked a server); 0 is the key of free
+		     slots */
 		return (struct wait){ .stratum = ST_SLEEP };
 	for (size_t i = 0; i < l->n_ios; i++) {
 		const char *io = bss + l->ios + i * l->io_size;
@@ -353,8 +354,8 @@ static char *server_name(const struct reading *r, const struct served *s)
 	return s->address[0] ? strdup(s->address) : NULL;
 }
 
-/* The stratum that is charged right now, if it is not that of a bio; ST_N: it is. As far as known
- * before the wake-up. */
+/* The present stratum of a thread, as far as known before the wake-up. ST_N: the thread waits for a
+ * bio, whose state tells the stratum. */
 static enum stratum stratum_now(const struct state_layout *l, const char *task)
 {
 	uint64_t asleep = u64_at(task, l->asleep);

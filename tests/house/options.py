@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""options.py IOSTRATA COMMAND...: lists commands and options in the manual, in documents and in help which are not there.
+"""options.py IOSTRATA COMMAND...: lists commands and options which the manual, documents or help name, but nobody has.
 
 Looked at are, in the manual and documents below the current directory: "iostrata COMMAND ..." up to the end of the
 line or of the words in quotes, whose options must be of that command; "iostrata WORD" in quotes, or behind a prompt,

@@ -164,7 +164,8 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 	while read -r name; do
 		compgen -G "$name" >/dev/null || { echo "$name"; false; }
 	done <"$BATS_TEST_TMPDIR/names"
-	grep -ohE '`make [a-z]+' README.md CONTRIBUTING.md docs/*.md docs/design/*.md | cut -d' ' -f2 | sort -u | while read -r target; do
+	grep -ohE '`make [a-z]+' README.md CONTRIBUTING.md docs/*.md docs/design/*.md |
+		cut -d' ' -f2 | sort -u | while read -r target; do
 		grep -qE "^([a-z]+ )*$target( [a-z]+)*:" Makefile || { echo "make $target"; false; }
 	done
 }
@@ -487,8 +488,8 @@ program() { # FILE: Python that loads it as a module
 @test "each test that a promise names is there" {
 	tests/gate/run --list >"$BATS_TEST_TMPDIR/suites"
 	# an item may have several lines
-	awk '/^- / { on = 1 } !NF { on = 0 } on { printf "%s%s", /^- / ? "\n" : " ", $0 } END { print "" }' docs/PROMISES.md |
-		sed 's/  */ /g' | grep -oE '`tests/[^`]+`' | tr -d '`' >"$BATS_TEST_TMPDIR/named"
+	awk '/^- / { on = 1 } !NF { on = 0 } on { printf "%s%s", /^- / ? "\n" : " ", $0 } END { print "" }' \
+		docs/PROMISES.md | sed 's/  */ /g' | grep -oE '`tests/[^`]+`' | tr -d '`' >"$BATS_TEST_TMPDIR/named"
 	(($(wc -l <"$BATS_TEST_TMPDIR/named") > 20))
 	while read -r file name; do
 		case $file in
