@@ -27,7 +27,8 @@ schemas() { # Python from stdin, with all schemas by their names
 	mapfile -t files < <(c_files | grep '^src/')
 	# "iostrata.breakdown/2" is what a change of a field would make
 	grep -ohE '"iostrata\.[a-z]+/[0-9]+"' man/*.scd docs/*.md docs/design/*.md ./*.md |
-		grep -vxF '"iostrata.breakdown/2"' | sort -u | tr -d '"' | sed 's,^iostrata\.\(.*\)/,docs/schema/\1-,; s/$/.json/' >"$BATS_TEST_TMPDIR/named"
+		grep -vxF '"iostrata.breakdown/2"' | sort -u | tr -d '"' |
+		sed 's,^iostrata\.\(.*\)/,docs/schema/\1-,; s/$/.json/' >"$BATS_TEST_TMPDIR/named"
 	(($(wc -l <"$BATS_TEST_TMPDIR/named") > 7))
 	xargs ls <"$BATS_TEST_TMPDIR/named" >/dev/null
 	schemas < <(echo "found = '''$(grep -ohE '"iostrata\.[a-z]+/[0-9]+"' "${files[@]}")'''"; cat <<-'PY'
