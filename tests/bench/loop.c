@@ -5,7 +5,7 @@
  * loop KIND FILE N
  *
  * FILE is made, and given SIZE bytes, if need be. N operations are done in BATCHES batches, after a
- * warm-up of one more. What a batch needs beforehand is not timed. One line on stdout:
+ * warm-up of one more. The preparation of a batch is not timed. One line on stdout:
  *
  *   KIND N MEDIAN MEAN BEST READS WRITES OPENS FSYNCS URINGS
  *

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What a shell makes of a command line that is half typed, in the shells themselves.
+# Completion of half-typed command lines, in the shells themselves.
 # shellcheck disable=SC2154 # bats sets them
 
 load lib

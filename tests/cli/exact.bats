@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What is shown of operations that are known: how long, where in a file, by whom; and only those asked for.
+# Tables show known operations exactly: duration, place in the file, thread; and no operations but those asked for.
 # shellcheck disable=SC2154,SC2030,SC2031,SC2016 # bats sets them; jq and sh have dollars of their own
 
 load lib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What serve is run with on many machines: the service, the image, the pods.
+# serve on many machines: the service, the image, the pods.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031 # bats sets them; other shells have dollars of their own
 
 load lib

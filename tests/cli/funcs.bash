@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What the tests of funcs share: a program that calls its functions so many times, tests/calls.c.
+# Functions which the tests of funcs share. tests/calls.c is a program which calls its functions a known number of
+# times.
 # shellcheck shell=bash disable=SC2034,SC2154,SC2016 # bats sets them and reads them
 
 setup_file() {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What the tests of the command line share. Run from the top of the tree: bats tests/cli
+# Functions which the tests of the command line share. Run from the top of the tree: bats tests/cli
 # shellcheck shell=bash disable=SC2034,SC2154 # bats sets them and reads them
 
 bats_require_minimum_version 1.7.0 # setup_suite.bash

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What comes out: where it cannot be written, what is in it, hostile names.
+# Output: files which cannot be written, the figures of tables and JSON, hostile names.
 # shellcheck disable=SC2154,SC2030,SC2031,SC2016 # bats sets them; jq and sh have dollars of their own
 
 load lib

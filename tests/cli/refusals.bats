@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What is asked for and is not there, or not allowed.
+# Requests which are refused: things which are not there, or not allowed.
 # shellcheck disable=SC2154 # bats sets them
 
 load lib

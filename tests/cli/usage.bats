@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What needs no kernel: help, version, mistakes in the command line.
+# Uses which need no kernel: help, version, mistakes in the command line.
 # shellcheck disable=SC2154 # bats sets them
 
 load lib

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * made.h - any bytes as a recording. Those that come packed and with sums would seldom be anything
- * but "damaged", so a chunk is also made of the bytes themselves.
+ * made.h - any bytes as a recording. Bytes which had to be packed and to have the right checksums
+ * would hardly ever be anything but "damaged". So chunks are made of the bytes, too.
  */
 #ifndef IOSTRATA_FUZZ_MADE_H
 #define IOSTRATA_FUZZ_MADE_H

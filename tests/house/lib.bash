@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What the tests of the sources share. Run from the top of the tree: bats tests/house
+# Functions which the tests of the sources share. Run from the top of the tree: bats tests/house
 # shellcheck shell=bash disable=SC2034 # used by the tests
 
 bats_require_minimum_version 1.5.0

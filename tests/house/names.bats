@@ -47,7 +47,7 @@ tests/vm/a.py:1: there is no docs/b.md" ]]
 	[[ -n $(printf 'int n_kept;\nint a; /* kept */\n' >"$BATS_TEST_TMPDIR/a.c"; named kept "$BATS_TEST_TMPDIR/a.c") ]]
 }
 
-@test "comments, the manual and documents say their nouns" {
+@test "comments, heads of tests, the manual and documents say their nouns" {
 	none python3 -B tests/house/words.py .
 }
 
@@ -59,7 +59,9 @@ tests/vm/a.py:1: there is no docs/b.md" ]]
 
 @test "a sentence without its noun is found, and too many of a word" {
 	cd "$BATS_TEST_TMPDIR"
-	mkdir -p src/base man docs
+	mkdir -p src/base man docs tests/cli
+	printf '%s\n' '# SPDX-License-Identifier: x' '# What' '# begins.' '' '# What is later.' >tests/cli/a.bats
+	printf '%s\n' '/* SPDX-License-Identifier: x */' '/*' ' * A test.' ' * Of C.' ' */' '/* What. */' >tests/cli/a.c
 	printf '%s\n' '/* What was lost.' ' * Here it is: Of those. */' 'char *a = "What. Of";' \
 		'/* What is it? */' >src/base/a.c
 	printf '%s\n' '## What is it?' '' '**What.** A name. Those that' 'end.' '```' 'What.' '```' >docs/a.md
@@ -68,5 +70,6 @@ tests/vm/a.py:1: there is no docs/b.md" ]]
 	[[ $output == *"src/base/a.c:1: What was lost."* && $output == *"src/base/a.c:2: Of those."* ]]
 	[[ $output == *"docs/a.md:3: Those that end."* && $output == *"man/a.scd:3: One that ends"* ]]
 	[[ $output == *'comments: '*' % of the words are "what"'* && $output == *'manual: '*' % of the words are "that"'* ]]
-	[[ $(grep -c : <<<"$output") == 6 ]]
+	[[ $output == *"tests/cli/a.bats:2: What begins."* && $output == *"tests/cli/a.c:4: Of C."* ]]
+	[[ $(grep -c : <<<"$output") == 8 ]]
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""words.py: says where comments of src, the manual and documents do not say their noun.
+"""words.py: says where comments of src, heads of tests, the manual and documents do not say their noun.
 
 Of the words in comments and in the manual, at most 0.8 % are "that" and 0.2 % "what". No sentence begins with "One
-that", "Those that", "What" or "Of", except questions.
+that", "Those that", "What" or "Of", except questions. The head of a test is its first comment.
 """
+import itertools
 import pathlib
 import re
 import sys
@@ -21,21 +22,32 @@ def comments(text):
         yield line, re.sub(r"^[ \t]*(/\*+|\*/?|//)[ \t]?|\*/$", "", comment, flags=re.M)
 
 
-def prose(path):
+def head(text):
+    """The first comment of a script or a C file, without its licence."""
+    lines = [line for line in text.split("\n")[:40] if "SPDX" not in line and not line.startswith("#!")]
+    if lines and lines[0].startswith("/*"):
+        return next((comment for _, comment in comments("\n".join(lines))), "")
+    return "\n".join(re.sub(r"^# ?", "", line) for line in itertools.takewhile(lambda x: x.startswith("#"), lines))
+
+
+def prose(path, is_head):
     text = path.read_text(encoding="utf-8")
-    if path.suffix in (".c", ".h"):
+    if is_head:
+        yield 2, head(text)
+    elif path.suffix in (".c", ".h"):
         yield from comments(text)
     else:
         yield 1, re.sub(r"^```.*?^```", lambda m: "\n" * m.group().count("\n"), text, flags=re.M | re.S)
 
 
 def main(root):
-    groups = {"comments": sorted(root.glob("src/**/*.[ch]")), "manual": sorted(root.glob("man/*.scd")),
+    groups = {"comments": sorted(root.glob("src/**/*.[ch]")), "heads":
+              sorted(p for end in ("c", "h", "bats", "bash") for p in root.glob(f"tests/**/*.{end}")), "manual": sorted(root.glob("man/*.scd")),
               "documents": sorted([*root.glob("docs/**/*.md"), *root.glob("*.md")])}
     for group, paths in groups.items():
         words = []
         for path in paths:
-            for line, text in prose(path):
+            for line, text in prose(path, group == "heads"):
                 words += re.findall(r"[a-z']+", text.lower())
                 for m in BEGINS.finditer(text):
                     if not m.group(1).endswith("?"):
@@ -43,7 +55,7 @@ def main(root):
                         print(f"{path.relative_to(root)}:{at}: {' '.join(m.group(1).split())[:60]}")
         for word, most in MOST.items():
             share = 100 * words.count(word) / max(len(words), 1)
-            if group != "documents" and share > most:
+            if group not in ("documents", "heads") and share > most:
                 print(f"{group}: {share:.2f} % of the words are \"{word}\"")
 
 

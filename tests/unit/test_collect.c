@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is in the maps, slots and hashes, becomes rows and names, once; the maps are made here. */
+/* The contents of maps, slots and hashes become rows and names, once. The maps are made here. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

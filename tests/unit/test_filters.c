@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What filters are translated into, on a machine that is made here: a directory has its files. */
+/* Filters are translated for the programs, on a machine made here: a directory with its files. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the programs send is what a recording has, with the best name of each file. */
+/* A recording has the records which the programs send, with the best name of each file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

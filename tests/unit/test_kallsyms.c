@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is found in the kernel's symbols, and what is kept of them. */
+/* The symbols of the kernel: how they are found, and which ones stay in memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a command line may and may not say; help and manual from the same table. */
+/* Valid and wrong command lines; help and manual from the same table. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

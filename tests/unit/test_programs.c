@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The programs of src/bpf in a machine that is made up: threads on CPUs do at random what threads
- * do in the kernel, and the test knows, for each nanosecond of each operation, what it was spent
- * on. What the programs count must be that, to the nanosecond.
+ * do in the kernel, and the test knows the stratum of each nanosecond of each operation. The
+ * programs must count the same, to the nanosecond.
  */
 #include "kernel/machine.h"
 

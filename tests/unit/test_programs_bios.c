@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a request is made of, what becomes of bios that are merged, split, passed on or cut short,
- * and what their completion leaves for others: single cases, each with the figures that come out.
- * test_programs_requests.c does the same at random.
+ * Requests and their bios: bios which are merged, split, passed on or cut short, and the marks
+ * which completions leave for others. Single cases, each with its figures. test_programs_requests.c
+ * does the same at random.
  */
 #define FUNCTIONS /* as for kernels that bear them: bios are looked at in steps */
 #include "kernel/machine.h"

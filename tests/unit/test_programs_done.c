@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is kept of an operation or a request that is done: which row it is in, what is added to that
- * and to its histogram, how it is named, and what is sent.
+ * Operations and requests which are done: the row of each, the additions to the row and to its
+ * histogram, the name of the row, and the records which are sent.
  */
 #include "kernel/machine.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The programs of src/bpf on what a thread waits for: who wakes it, and what is known of that. What
- * the storm of test_programs.c does not come to, or does not tell apart. See kernel/machine.h.
+ * The programs of src/bpf on the waits of threads: the waker of each, and the facts known of the
+ * waker. These are cases which the storm of test_programs.c does not reach, or does not tell apart.
+ * See kernel/machine.h.
  */
 #include "kernel/machine.h"
 

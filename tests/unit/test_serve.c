@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What `serve` makes of snapshots: sums since the start, under labels, as text; and the way of a
- * snapshot to the process that serves. This is one file, since all tests share its snapshots. */
+/* `serve`: snapshots become sums since the start, under labels, as text. Snapshots reach the
+ * listener. This is one file, since all tests share its snapshots. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What /sys says of the devices of a machine, and what has become of those that are met again. */
+/* The devices of a machine, as /sys has them, and devices which have changed when met again. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
