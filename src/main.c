@@ -94,6 +94,19 @@ static int help_of(const char *name)
 	return cmd_written(0);
 }
 
+/* 'iostrata help', with @argc - 2 arguments: one command at most. */
+static int help_command(int argc, char **argv)
+{
+	char safe[128];
+
+	if (argc <= 3)
+		return help_of(argc > 2 ? argv[2] : NULL);
+	text_safe(safe, sizeof(safe), argv[3]);
+	cmd_say("error: unexpected argument '%s'", safe);
+	cmd_say("hint: 'iostrata help' takes the name of one command");
+	return EXIT_USAGE;
+}
+
 /* Prints a part of the manual page of command @name; see the Makefile. */
 static int scdoc(const char *name, const char *part)
 {
@@ -183,7 +196,7 @@ int main(int argc, char **argv)
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
 		return help_of(NULL);
 	if (!strcmp(name, "help"))
-		return help_of(argc > 2 ? argv[2] : NULL);
+		return help_command(argc, argv);
 	if (!strcmp(name, "--version") || !strcmp(name, "-V"))
 		return cmd_written(printf("iostrata " IOSTRATA_VERSION "\n") < 0 ? -EIO : 0);
 	if (!strcmp(name, "--scdoc"))

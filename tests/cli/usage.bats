@@ -221,6 +221,8 @@ man_is() {
 	done
 	expect 2 help brekdown
 	says "'brekdown'" "did you mean 'iostrata breakdown'"
+	expect 2 help breakdown $'report\e'
+	says "unexpected argument 'report.x1b'" "one command"
 }
 
 @test "man(1) finds the page" {

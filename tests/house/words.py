@@ -27,7 +27,8 @@ def head(text):
     lines = [line for line in text.split("\n")[:40] if "SPDX" not in line and not line.startswith("#!")]
     if lines and lines[0].startswith("/*"):
         return next((comment for _, comment in comments("\n".join(lines))), "")
-    return "\n".join(re.sub(r"^# ?", "", line) for line in itertools.takewhile(lambda x: x.startswith("#"), lines))
+    first = itertools.takewhile(lambda line: line.startswith("#"), lines)
+    return "\n".join(re.sub(r"^# ?", "", line) for line in first)
 
 
 def prose(path, is_head):
@@ -41,8 +42,9 @@ def prose(path, is_head):
 
 
 def main(root):
-    groups = {"comments": sorted(root.glob("src/**/*.[ch]")), "heads":
-              sorted(p for end in ("c", "h", "bats", "bash") for p in root.glob(f"tests/**/*.{end}")), "manual": sorted(root.glob("man/*.scd")),
+    heads = [p for end in ("c", "h", "bats", "bash") for p in root.glob(f"tests/**/*.{end}")]
+    groups = {"comments": sorted(root.glob("src/**/*.[ch]")), "heads": sorted(heads),
+              "manual": sorted(root.glob("man/*.scd")),
               "documents": sorted([*root.glob("docs/**/*.md"), *root.glob("*.md")])}
     for group, paths in groups.items():
         words = []
