@@ -5,6 +5,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const STRATA = data.strata, SHARES = data.shares;
+const ON_CPU = SHARES.find(s => s.letter === "C").strata;
 const KINDS = Object.fromEntries(data.kinds.map(k => [k.code, k.name]));
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [1, 5]];
 const LINES = ["--mark", "--l", "--k", "--r", "--D", "--soft"];
@@ -829,7 +830,7 @@ function secondAdd(b) {
 		rowAdd(model.all, { ...op, hist: null }, op.strata);
 		// of asynchronous requests, threads have the strata on the CPU
 		rowAdd(model.threads, { ...op, hist: null }, op.thread_ns === op.total_ns ? op.strata :
-			Object.fromEntries(STRATA.slice(0, 3).map(s => [s, op.strata[s] || 0])));
+			Object.fromEntries(ON_CPU.map(s => [s, op.strata[s] || 0])));
 	}
 	for (const r of b.requests || [])
 		rowAdd(rowOf({ isRequest: true, what: KINDS[r.op] || safe(r.op), where: safe(r.dev) }), r,
