@@ -315,11 +315,14 @@ live_server() {
 		sent_bytes: 101, received_bytes: 4096, server_mean_ns: 1500, p99_ns: 2000, max_ns: 3000}]' >"$tmp/json"
 	live_server
 	ACTIONS='for (let i = 0; i < 200 && (!model || model.n < 10); i++) await new Promise(r => setTimeout(r, 100));
-		return [model.n, sum(model.all.count), sum(model.rows.filter(r => r.isRequest).map(r => sum(r.count)))]' \
+		return [model.n, sum(model.all.count), sum(model.rows.filter(r => r.isRequest).map(r => sum(r.count))),
+		["syscall", "device"].map(s => sum(model.threads.strata[s]))].flat()' \
 		CHROMIUM=$(command -v chromium) node tests/browser.js "$url" >"$tmp/seen" 390 800
 	[[ $(seen .console) == '[]' ]]
 	[[ $(seen '.requests | map(sub("^http://[^/]*"; "")) | unique') == '["/events"]' ]]
-	command jq -c '[10, 10 * ([.ops[].count] | add), 10 * ([.requests[].count] | add)]' "$tmp/json" >"$tmp/sums"
+	# of asynchronous requests, only the time on the CPU is time of threads
+	command jq -c '[10, 10 * ([.ops[].count] | add), 10 * ([.requests[].count] | add), 10 * ([.ops[].strata.syscall] | add),
+		10 * ([.ops[] | select(.thread_ns == .total_ns).strata.device] | add)]' "$tmp/json" >"$tmp/sums"
 	seen .returned | diff - "$tmp/sums"
 	figures='count, errors, bytes, mean_ns, p99_ns, max_ns, total_ns'
 	diff <(command jq -c "[.ops[:100][] | {$figures}] | sort" "$tmp/json") \
