@@ -198,7 +198,7 @@ _Static_assert(sizeof(struct op_key) == 32, "op_key has no holes");
 _Static_assert(sizeof(struct rq_key) == 24, "rq_key has no holes");
 _Static_assert(sizeof(struct helper_key) == 64, "helper_key has no holes");
 _Static_assert(sizeof(struct server_key) == 88, "server_key has no holes");
-_Static_assert(sizeof(struct site_key) == 48, "why_key has no holes");
+_Static_assert(sizeof(struct site_key) == 48, "site_key has no holes");
 
 /* floor(log2(v)) of a byte, v > 0. */
 #define LOG2_16(n) n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n

@@ -285,6 +285,30 @@ static void every_sum_of_helpers_is_added(void **state)
 	snapshot_free(&sn);
 }
 
+/* All members are sums but the maximum, which is no less than the mean either. */
+static void every_sum_of_servers_is_added(void **state)
+{
+	enum { N = sizeof(struct server_sums) / sizeof(uint64_t) };
+	const size_t max = offsetof(struct server_sums, max_ns) / sizeof(uint64_t);
+	struct server_row row = {};
+	struct server_sums sums;
+	uint64_t members[N];
+
+	(void)state;
+	for (size_t i = 0; i < N; i++)
+		members[i] = 1009 + 23 * i;
+	memcpy(&sums, members, sizeof(sums));
+	for (int round = 1; round <= 3; round++) {
+		server_row_add(&row, &sums);
+		for (size_t i = 0; i < N; i++)
+			assert_int_equal(((uint64_t *)&row.sums)[i],
+					 members[i] * (i == max ? 1 : round));
+	}
+	sums = (struct server_sums){ .count = 2, .server_ns = 5003, .max_ns = 1 };
+	server_row_add(&row, &sums);
+	assert_int_equal(row.sums.max_ns, 2502);
+}
+
 /* A row of few operations: 100,000 of them are some 30 MB. */
 static void a_row_is_small(void **state)
 {
@@ -334,6 +358,7 @@ int main(void)
 		cmocka_unit_test(a_maximum_is_no_less_than_the_mean),
 		cmocka_unit_test(every_sum_of_requests_is_added),
 		cmocka_unit_test(every_sum_of_helpers_is_added),
+		cmocka_unit_test(every_sum_of_servers_is_added),
 		cmocka_unit_test(a_row_is_small),
 		cmocka_unit_test(maps_do_not_grow_with_possible_cpus),
 	};
