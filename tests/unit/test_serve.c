@@ -49,6 +49,7 @@ static void sample(struct snapshot *sn, const char *const *comms, size_t n, uint
 	sn->rqs[0] = (struct rq_row){ .key.op = RQ_WRITE,
 				      .disk = "sda",
 				      .count = 7,
+				      .errors = 3,
 				      .bytes = 4096,
 				      .tag_ns = 1,
 				      .queue_ns = 2,
@@ -162,6 +163,12 @@ static void test_text(void **state)
 	assert_line(text,
 		    "iostrata_request_seconds_total{disk=\"sda\",op=\"write\",part=\"device\"} "
 		    "6.000000000");
+	assert_line(text, "iostrata_request_seconds_total{disk=\"sda\",op=\"write\",part=\"tag\"} "
+			  "0.000000002");
+	assert_line(text,
+		    "iostrata_request_seconds_total{disk=\"sda\",op=\"write\",part=\"queue\"} "
+		    "0.000000004");
+	assert_line(text, "iostrata_request_errors_total{disk=\"sda\",op=\"write\"} 6");
 	assert_line(text, "iostrata_request_bytes_total{disk=\"sda\",op=\"write\"} 8192");
 	assert_line(text, "iostrata_device_queue_depth{disk=\"sda\"} 3.000000");
 	assert_null(strstr(text, "iostrata_not_measured{"));
