@@ -85,6 +85,9 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 	[[ $(duckdb "select distinct typeof(time) from '$tmp/a/operations.parquet'") == *"WITH TIME ZONE" ]] # UTC
 	[[ $(duckdb "select num_rows, num_row_groups from parquet_file_metadata('$tmp/a/operations.parquet')") == \
 		$'140009\t2' ]]
+	[[ -z $(duckdb "select row_group_id from parquet_metadata('$tmp/a/operations.parquet') group by row_group_id
+		having any_value(row_group_compressed_bytes) <> sum(total_compressed_size)
+			or any_value(row_group_bytes) <> sum(total_uncompressed_size)") ]]
 	# engines leave row groups out by their figures: nulls, the least and the greatest value
 	for column in error path comm total_ns; do
 		type=varchar same="$column || ''" # computed, not taken from the figures

@@ -320,14 +320,18 @@ static void event_see(const json_t *e, struct seen *seen, size_t *names)
 {
 	const char *ph = json_string_value(json_object_get(e, "ph"));
 	const char *name = json_string_value(json_object_get(e, "name"));
+	size_t before;
 
 	seen->slices += *ph == 'X';
 	seen->requests += *ph == 'b';
 	*names += *ph == 'M';
 	if (*ph != 'C' || strcmp(name, "under way") != 0)
 		return;
+	before = seen->in_flight;
 	seen->in_flight =
 		json_integer_value(json_object_get(json_object_get(e, "args"), "requests"));
+	/* one begins or ends, also where a new file begins */
+	assert_true(seen->in_flight == before + 1 || seen->in_flight + 1 == before);
 	if (seen->in_flight > seen->most_in_flight)
 		seen->most_in_flight = seen->in_flight;
 }
