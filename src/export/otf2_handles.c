@@ -101,28 +101,44 @@ static void flags_put(struct exporting *x, size_t l, const struct stored_op *op,
 							    status_flags(op->offset)));
 }
 
-/* A lock is wanted, @shared or not, or released: a release is written with the kind of the lock. */
+/* A lock of kind @wanted, or for NO_LOCK the release of a lock, which is written with its kind. */
 static void lock_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid,
-		     uint64_t end_ns, bool shared, bool release)
+		     uint64_t end_ns, OTF2_LockType wanted)
 {
 	uint32_t handle = handle_of(x, op, pid);
-	OTF2_LockType type = shared ? OTF2_LOCK_SHARED : OTF2_LOCK_EXCLUSIVE, *held;
+	OTF2_LockType *held;
 	OTF2_EvtWriter *w = x->a.locations[l].w;
 	uint64_t ns = otf2_time(&x->a, l, end_ns);
 	bool failed = (int64_t)op->ret < 0;
 
 	held = handle_lock(x, pid, op->fd);
-	if (handle == NO_HANDLE || !held || (failed && release))
+	if (handle == NO_HANDLE || !held || (failed && wanted == NO_LOCK))
 		return;
 	if (failed) {
-		otf2_note(&x->a, OTF2_EvtWriter_IoTryLock(w, NULL, ns, handle, type));
+		otf2_note(&x->a, OTF2_EvtWriter_IoTryLock(w, NULL, ns, handle, wanted));
 		return;
 	}
 	if (*held != NO_LOCK)
 		otf2_note(&x->a, OTF2_EvtWriter_IoReleaseLock(w, NULL, ns, handle, *held));
-	if (!release)
-		otf2_note(&x->a, OTF2_EvtWriter_IoAcquireLock(w, NULL, ns, handle, type));
-	*held = release ? NO_LOCK : type;
+	if (wanted != NO_LOCK)
+		otf2_note(&x->a, OTF2_EvtWriter_IoAcquireLock(w, NULL, ns, handle, wanted));
+	*held = wanted;
+}
+
+/* The kind of the lock by the type of fcntl(2). */
+static OTF2_LockType fcntl_lock(uint64_t type)
+{
+	if (type == UNLCK)
+		return NO_LOCK;
+	return type == RDLCK ? OTF2_LOCK_SHARED : OTF2_LOCK_EXCLUSIVE;
+}
+
+/* The kind of the lock by the operation of flock(2). */
+static OTF2_LockType flock_lock(uint64_t operation)
+{
+	if (operation & FLOCK_UN)
+		return NO_LOCK;
+	return operation & FLOCK_SH ? OTF2_LOCK_SHARED : OTF2_LOCK_EXCLUSIVE;
 }
 
 static void fcntl_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid,
@@ -136,7 +152,7 @@ static void fcntl_put(struct exporting *x, size_t l, const struct stored_op *op,
 	case OFD_SETLK:
 	case OFD_SETLKW:
 		if (op->offset != ~0ULL) /* else the type of the lock is not known */
-			lock_put(x, l, op, pid, end_ns, op->offset == RDLCK, op->offset == UNLCK);
+			lock_put(x, l, op, pid, end_ns, fcntl_lock(op->offset));
 		break;
 	case DUPFD:
 	case DUPFD_CLOEXEC:
@@ -158,7 +174,7 @@ void handle_put(struct exporting *x, size_t l, const struct stored_op *op, unsig
 	if (call && !strcmp(call, "fcntl"))
 		fcntl_put(x, l, op, pid, end_ns);
 	else if (call && !strcmp(call, "flock"))
-		lock_put(x, l, op, pid, end_ns, op->len & FLOCK_SH, op->len & FLOCK_UN);
+		lock_put(x, l, op, pid, end_ns, flock_lock(op->len));
 	else if ((int64_t)op->ret < 0)
 		return;
 	else if (op->kind == OP_OPEN && op->file)

@@ -123,14 +123,15 @@ static const char *module_missing(const struct patterns *p)
 	return NULL;
 }
 
-/* The first pattern that excludes (@excludes) or includes functions; with @matched, only of
- * patterns with a match. */
-static const char *first(const struct patterns *p, const struct func_session_conf *conf,
-			 bool excludes, bool matched)
+enum which { INCLUDES, INCLUDES_AND_MATCHED, EXCLUDES_AND_MATCHED };
+
+/* The first pattern which includes functions, or excludes some; NULL: there is none. */
+static const char *first_pattern(const struct patterns *p, const struct func_session_conf *conf,
+				 enum which which)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (pattern_excludes(p->at[i]) == excludes &&
-		    (!matched || pattern_has_matched(p->at[i])))
+		if (pattern_excludes(p->at[i]) == (which == EXCLUDES_AND_MATCHED) &&
+		    (which == INCLUDES || pattern_has_matched(p->at[i])))
 			return conf->patterns[i];
 	return NULL;
 }
@@ -138,15 +139,15 @@ static const char *first(const struct patterns *p, const struct func_session_con
 static int nothing_matches(const struct patterns *p, const struct func_session_conf *conf,
 			   struct reason *why)
 {
-	const char *wanted = first(p, conf, false, false), *module = module_missing(p);
-	const char *excluding = first(p, conf, true, true);
+	const char *wanted = first_pattern(p, conf, INCLUDES), *module = module_missing(p);
+	const char *excluding = first_pattern(p, conf, EXCLUDES_AND_MATCHED);
 	char near[256] = "";
 
 	if (excluding)
 		return reason_set(why, EXIT_FAILED,
 				  "'%.100s' excludes all functions that '%.100s' "
 				  "matches",
-				  excluding, first(p, conf, false, true));
+				  excluding, first_pattern(p, conf, INCLUDES_AND_MATCHED));
 	reason_set(why, EXIT_FAILED, "no function matches '%.100s'%s", wanted,
 		   conf->n_patterns > 1 ? " ..." : "");
 	if (!access(wanted, F_OK))

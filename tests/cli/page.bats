@@ -321,8 +321,9 @@ live_server() {
 	[[ $(seen .console) == '[]' ]]
 	[[ $(seen '.requests | map(sub("^http://[^/]*"; "")) | unique') == '["/events"]' ]]
 	# of asynchronous requests, only the time on the CPU is time of threads
-	command jq -c '[10, 10 * ([.ops[].count] | add), 10 * ([.requests[].count] | add), 10 * ([.ops[].strata.syscall] | add),
-		10 * ([.ops[] | select(.thread_ns == .total_ns).strata.device] | add)]' "$tmp/json" >"$tmp/sums"
+	command jq -c '[10, 10 * ([.ops[].count] | add), 10 * ([.requests[].count] | add),
+		10 * ([.ops[].strata.syscall] | add), 10 * ([.ops[] | select(.thread_ns == .total_ns).strata.device] | add)]' \
+		"$tmp/json" >"$tmp/sums"
 	seen .returned | diff - "$tmp/sums"
 	figures='count, errors, bytes, mean_ns, p99_ns, max_ns, total_ns'
 	diff <(command jq -c "[.ops[:100][] | {$figures}] | sort" "$tmp/json") \

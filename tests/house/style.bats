@@ -31,6 +31,30 @@ function_lengths() {
 	none awk '$1 > 90' "$BATS_TEST_TMPDIR/lengths"
 }
 
+# Functions with too many parameters, in FILES: "FILE:LINE: NAME".
+many_parameters() {
+	python3 - "$@" <<-'PY'
+		import re, sys
+		DEFINED = re.compile(r"^[a-z][\w *]*?\b(\w+)\(((?:[^(){};]|\([^()]*\))*)\)\s*\{", re.M)
+		for name in sys.argv[1:]:
+		    text = re.sub(r"/\*.*?\*/|//[^\n]*", lambda m: re.sub(r"[^\n]", " ", m.group()),
+		                  open(name, encoding="utf-8").read(), flags=re.S)
+		    for m in DEFINED.finditer(text):
+		        parameters = re.split(r",(?![^()]*\))", m.group(2))
+		        bools = sum(bool(re.match(r"\s*(const )?bool \w+\s*$", p)) for p in parameters)
+		        if len(parameters) > 7 or bools > 1:
+		            print(f"{name}:{text.count(chr(10), 0, m.start()) + 1}: {m.group(1)}")
+	PY
+}
+
+@test "functions of user space have seven parameters at most, and one bool" {
+	mapfile -t files < <(c_files | grep '^src/' | grep -v '^src/bpf/')
+	none many_parameters "${files[@]}"
+	printf '%s\n' 'static int a(int a, int b, int c, int d, int e, int f,' '	void (*g)(int, int), int h)' '{' '}' \
+		'int b(bool a, bool b)' '{' '}' 'int c(bool a, int b, bool *c)' '{' '}' >"$BATS_TEST_TMPDIR/a.c"
+	[[ $(many_parameters "$BATS_TEST_TMPDIR/a.c" | sed 's/.*://' | tr -d '\n') == ' a b' ]]
+}
+
 long_lines() { # COLUMNS TAB, files' names on stdin
 	xargs -d '\n' awk -v max="$1" -v tab="$2" '{
 		while ((at = index($0, "\t")))
