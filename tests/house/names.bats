@@ -47,7 +47,7 @@ tests/vm/a.py:1: there is no docs/b.md" ]]
 	[[ -n $(printf 'int n_kept;\nint a; /* kept */\n' >"$BATS_TEST_TMPDIR/a.c"; named kept "$BATS_TEST_TMPDIR/a.c") ]]
 }
 
-@test "comments, heads of tests, the manual and documents say their nouns" {
+@test "comments, messages, heads of tests, the manual and documents say their nouns" {
 	none python3 -B tests/house/words.py .
 }
 
@@ -62,8 +62,8 @@ tests/vm/a.py:1: there is no docs/b.md" ]]
 	mkdir -p src/base man docs tests/cli
 	printf '%s\n' '# SPDX-License-Identifier: x' '# What' '# begins.' '' '# What is later.' >tests/cli/a.bats
 	printf '%s\n' '/* SPDX-License-Identifier: x */' '/*' ' * A test.' ' * Of C.' ' */' '/* What. */' >tests/cli/a.c
-	printf '%s\n' '/* What was lost.' ' * Here it is: Of those. */' 'char *a = "What. Of";' \
-		'/* What is it? */' >src/base/a.c
+	printf '%s\n' '/* What was lost.' ' * Here it is: Of those. */' 'char *a = "What";' '/* What is it? */' \
+		'char *b = "error: it was"' '	" kept back. Those that end", *c = "a // What b";' >src/base/a.c
 	printf '%s\n' '## What is it?' '' '**What.** A name. Those that' 'end.' '```' 'What.' '```' >docs/a.md
 	printf '%s\n' 'A word' '' '- One that ends' >man/a.scd
 	run -0 python3 -B "$OLDPWD/tests/house/words.py" .
@@ -71,5 +71,6 @@ tests/vm/a.py:1: there is no docs/b.md" ]]
 	[[ $output == *"docs/a.md:3: Those that end."* && $output == *"man/a.scd:3: One that ends"* ]]
 	[[ $output == *'comments: '*' % of the words are "what"'* && $output == *'manual: '*' % of the words are "that"'* ]]
 	[[ $output == *"tests/cli/a.bats:2: What begins."* && $output == *"tests/cli/a.c:4: Of C."* ]]
-	[[ $(grep -c : <<<"$output") == 8 ]]
+	[[ $output == *"src/base/a.c:5: kept back"* && $output == *"src/base/a.c:5: Those that end"* ]]
+	[[ $(grep -c : <<<"$output") == 10 ]]
 }
