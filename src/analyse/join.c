@@ -344,12 +344,12 @@ static int offset_find(struct pair *p)
 	return 0;
 }
 
+/* Sets those of @strata which are not 0; before, all are 0. */
 static void strata_unpack(const struct join *j, const struct join_served *s, uint64_t strata[ST_N])
 {
 	const uint8_t *at = j->strata + s->strata, *end = j->strata + j->strata_len;
 	uint64_t set = 0;
 
-	memset(strata, 0, ST_N * sizeof(*strata));
 	varint_get(&at, end, &set);
 	for (int i = 0; i < ST_N; i++)
 		if (set >> i & 1)

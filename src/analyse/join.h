@@ -65,7 +65,7 @@ struct joined {
 
 struct join {
 	/* before join_make(): is told each joined request, in the order of recordings and xids; may
-	 * be NULL. What @one points to is valid until the call of join_done(). */
+	 * be NULL. Texts of @one are valid until join_done(). */
 	void (*tell)(void *arg, const struct joined *one);
 	void *tell_arg;
 	/* after join_make() */

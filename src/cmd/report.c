@@ -76,7 +76,7 @@ struct known {
 	int given;         /* its position on the command line */
 	dev_t dev;         /* with .ino, the identity of the file */
 	ino_t ino;         /* 0: not known */
-	bool unreadable;   /* it is a file, but no recording */
+	bool no_recording; /* it is a file of something else */
 	char *host, *argv; /* NULL: not known; owned */
 };
 
@@ -111,7 +111,7 @@ static uint64_t look(struct known *k)
 		k->host = rec.header.host ? strdup(rec.header.host) : NULL;
 		k->argv = rec.header.argv ? strdup(rec.header.argv) : NULL;
 	} else {
-		k->unreadable = true;
+		k->no_recording = true;
 	}
 	recording_close(&rec);
 	fclose(f);
@@ -140,10 +140,10 @@ static bool same(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* What is known of the files before they are read. */
+/* The files, as far as they are known before they are read. */
 struct order {
 	uint64_t bytes;  /* sum of the sizes; 0: not known */
-	int recordings;  /* number of files without the unreadable ones */
+	int recordings;  /* number of files that may be recordings */
 	bool many_hosts; /* of the recordings, as far as known: no pipe tells its host yet */
 };
 
@@ -152,7 +152,7 @@ static void order_fill(struct order *o, const struct known *list, int n)
 	const struct known *first = NULL;
 
 	for (int i = 0; i < n; i++) {
-		if (list[i].unreadable)
+		if (list[i].no_recording)
 			continue;
 		if (o->recordings++)
 			o->many_hosts |= !first->host || !same(list[i].host, first->host);
@@ -809,7 +809,7 @@ static int join_sides(struct report *r, struct reason *why)
 	return 0;
 }
 
-/* What --joined lists, and where to. */
+/* The list of --joined, while it is written. */
 struct joined_list {
 	struct text_out out;
 	enum events_format format;
