@@ -72,7 +72,7 @@ struct rpc_call {
 	struct rpc_request *request;
 	const struct transport *transport;
 	int status;
-	u16 flags; /* 1: a worker goes on with the call */
+	u16 flags; /* 1: a worker goes on with the call; others have other meanings */
 	u64 after; /* programs read whole words */
 };
 
@@ -742,6 +742,135 @@ static void test_nfs_never_sent(void **state)
 	assert_int_equal(map_count(&server_rows_even), 0);
 }
 
+/* A call begins, and ends after @ns. */
+static void call_answered(struct rpc_call *call, u64 ns)
+{
+	EVENT(on_rpc_begin, call);
+	tick(ns);
+	RUN(on_rpc_done, ((u64[8]){ (u64)call, 0, ns, ns }));
+}
+
+/* The kernel's memory of a call is used again: nothing is left of the names of the call before. */
+static void test_rows_of_same_place(void **state)
+{
+	static const struct transport other = { .address = "::1" };
+	struct rpc_request request = { .sent = 1, .received = 8 };
+	struct rpc_call call = { .procedure = &bind_procedure,
+				 .request = &request,
+				 .transport = &transport };
+	struct server_key keys[2] = { { .server = "10.0.0.7", .op = "BIND_CONN_TO_SESSION" },
+				      { .server = "::1", .op = "READ" } };
+
+	(void)state;
+	call_answered(&call, 1000);
+	assert_int_equal(map_count(&server_requests), 0);
+	call.procedure = &read_procedure;
+	call.transport = &other;
+	call_answered(&call, 1000);
+	assert_int_equal(map_count(&server_requests), 0);
+	assert_int_equal(map_count(&server_rows_even), 2);
+	for (int i = 0; i < 2; i++) {
+		keys[i].bucket = hist_bucket(1000);
+		assert_non_null(bpf_map_lookup_elem(&server_rows_even, &keys[i]));
+	}
+	assert_int_equal(lost_all(), 0);
+}
+
+/* The end of a call was missed, and another begins in its memory; or one of before the tracing ends
+ * in the memory of one that is over. */
+static void test_rows_of_missed(void **state)
+{
+	struct rpc_request request = { .sent = 1, .received = 8 };
+	struct rpc_call call = { .procedure = &write_procedure, .transport = &transport };
+	struct server_key key;
+	struct server_sums sums;
+
+	(void)state;
+	EVENT(on_rpc_begin, &call);
+	tick(30);
+	EVENT(on_rpc_wakeup, &call); /* it gets a slot */
+	tick(70);
+	call.request = &request;
+	call_answered(&call, 1000);
+	conf.process_filter = 1;
+	tick(5);
+	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 0, 1000, 2000 })); /* no note */
+	conf.process_filter = 0;
+	sums = only_row(&key);
+	assert_string_equal(key.op, "WRITE");
+	assert_int_equal(sums.count, 1);
+	assert_int_equal(sums.server_ns, 1000);
+	assert_int_equal(sums.tag_ns + sums.queue_ns, 0);
+	EVENT(on_rpc_wakeup, &call);
+	assert_int_equal(map_count(&server_requests), 0);
+}
+
+/* A call goes on with another procedure, at another server. */
+static void test_rows_of_changed(void **state)
+{
+	static const struct transport other = { .address = "10.0.0.23" };
+	struct rpc_request request = { .sent = 1, .received = 8 };
+	struct rpc_call call = { .procedure = &read_plus_procedure,
+				 .request = &request,
+				 .transport = &transport };
+	struct server_key key;
+
+	(void)state;
+	EVENT(on_rpc_begin, &call);
+	tick(10);
+	call.procedure = &read_procedure;
+	call.transport = &other;
+	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 0, 10, 10 }));
+	only_row(&key);
+	assert_string_equal(key.server, "10.0.0.23");
+	assert_string_equal(key.op, "READ");
+}
+
+/* Nothing of a call is left for the next one in its memory: who made it, whether it reads, whether
+ * it counts. */
+static void test_nfs_note_written_anew(void **state)
+{
+	struct rpc_request request = { .sent = 1, .received = 8 };
+	struct rpc_call call = { .procedure = &read_procedure, .transport = &transport };
+
+	(void)state;
+	EVENT(on_rpc_begin, &call); /* alice's; its end is missed */
+	call.procedure = &write_procedure;
+	cpu_is(2, &bob);
+	conf.process_filter = conf.thread_filter = conf.n_pids = 1;
+	EVENT(on_rpc_begin, &call);
+	conf.process_filter = conf.thread_filter = conf.n_pids = 0;
+	reads(&alice, 0);
+	sleeps(&alice, 0);
+	call.request = &request;
+	tick(10);
+	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 0, 10, 10 }));
+	assert_int_equal(map_count(&server_rows_even), 0); /* bob did not pass the filter */
+	wake(&alice);
+	runs(&alice, 0);
+	returns(&alice, 0);
+	assert_int_equal(class_of_reads(), CACHE_UNKNOWN);
+}
+
+/* Bytes beyond 64 KiB, and an error of the server. */
+static void test_rows_of_wide_figures(void **state)
+{
+	struct rpc_request request = { .sent = 1, .received = 1 << 20, .sent_bytes = 1 << 17 };
+	struct rpc_call call = { .procedure = &read_procedure, .request = &request, .status = -5 };
+	struct server_sums sums;
+	struct server_key key;
+
+	(void)state;
+	call_answered(&call, 10);
+	call.status = 1 << 15;
+	call_answered(&call, 10);
+	sums = only_row(&key);
+	assert_int_equal(sums.count, 2);
+	assert_int_equal(sums.errors, 1);
+	assert_int_equal(sums.received_bytes, 2 << 20);
+	assert_int_equal(sums.sent_bytes, 2 << 17);
+}
+
 /* The longest name of NFS is whole. */
 static void test_rows_of_long_name(void **state)
 {
@@ -763,7 +892,7 @@ static void test_rows_of_long_name(void **state)
 static void test_nfs_resent(void **state)
 {
 	struct rpc_request request = {};
-	struct rpc_call call = { .procedure = &write_procedure, .request = &request };
+	struct rpc_call call = { .procedure = &write_procedure, .request = &request, .flags = 2 };
 
 	(void)state;
 	reads(&alice, 0);
@@ -1243,6 +1372,11 @@ int main(void)
 		TEST(test_nfs_after_own_disk),
 		TEST(test_nfs_read_plus),
 		TEST(test_nfs_never_sent),
+		TEST(test_rows_of_same_place),
+		TEST(test_rows_of_missed),
+		TEST(test_rows_of_changed),
+		TEST(test_nfs_note_written_anew),
+		TEST(test_rows_of_wide_figures),
 		TEST(test_rows_of_long_name),
 		TEST(test_nfs_resent),
 		TEST(test_rows_of_resent),
