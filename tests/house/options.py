@@ -12,7 +12,8 @@ import re
 import subprocess
 import sys
 
-OF_OTHERS = {"--inh-caps", "--ambient-caps", "--cap-add", "--unit"}  # of setpriv(1), docker and tests/mutate
+# of setpriv(1), docker and podman, and tests/mutate
+OF_OTHERS = {"--inh-caps", "--ambient-caps", "--cap-add", "--security-opt", "--ulimit", "--cgroups", "--unit"}
 OPTION = r"--[a-z][a-z-]*[a-z]|-[A-Za-z](?![\w-])"
 
 
