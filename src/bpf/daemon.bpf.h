@@ -120,9 +120,10 @@ static __always_inline int turn_begins(u64 copy, long ret)
 	t->turn = TURN_OVER;
 	barrier();
 	turn = turn_find(task);
-	if (!turn)
+	if (!turn) {
 		bpf_map_update_elem(&turns, &task, zeroes, BPF_NOEXIST);
-	turn = turn_find(task);
+		turn = turn_find(task);
+	}
 	if (!turn)
 		return 0;
 	__builtin_memset(turn->waited, 0, sizeof(turn->waited));

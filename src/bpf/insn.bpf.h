@@ -24,10 +24,21 @@
 		value_;                                                                            \
 	})
 #define ASM(insns, ...) asm volatile(insns : __VA_ARGS__)
+/* The member of type @type at @offset, a known number, of what the typed pointer @p points to; 0 if
+ * @p is NULL or cannot be read. The kernel's types have a member there of this size, or a larger
+ * number: else the verifier refuses the program. Not for fields of bits. A member that is a pointer
+ * to a structure is a typed pointer, too. */
+#define TYPED_READ(type, p, offset) (*(volatile type *)((void *)(p) + (offset)))
 #else
 #define CTX(n)          (ctx[n])
 #define TO_CHANGE(n)    (n)
 #define ASM(insns, ...) (void)0
+#define TYPED_READ(type, p, offset)                                                                \
+	({                                                                                         \
+		type value_ = 0;                                                                   \
+		bpf_probe_read_kernel(&value_, sizeof(value_), (void *)(p) + (offset));            \
+		value_;                                                                            \
+	})
 #endif
 
 /* @key, which may be a pointer, as a number. The verifier forbids most arithmetic on pointers, but

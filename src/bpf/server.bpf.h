@@ -26,29 +26,53 @@ static __always_inline u64 word_at(u64 address)
 	return word;
 }
 
-/* Current makes the request @req; @r says of which server, and whether it reads. */
-static __always_inline void server_request_made(u64 req, struct server_request *r)
+/* Notes in @r that current makes the request. From now on r->task says that @r is complete. */
+static __always_inline void server_request_fill(struct server_request *r)
+{
+	u64 id = bpf_get_current_pid_tgid();
+
+	r->q = r->g = r->d = bpf_ktime_get_ns();
+	r->tid = id;
+	r->counted = CONF(servers) && current_wanted(id);
+	barrier();
+	r->task = current_task();
+}
+
+/* Current's request reads from a server. */
+static __always_inline void server_read(void)
 {
 	struct task_state *t = current_lookup();
 
-	r->task = current_task();
-	r->q = r->g = r->d = bpf_ktime_get_ns();
-	r->tid = bpf_get_current_pid_tgid();
-	r->counted = CONF(servers) && current_wanted(bpf_get_current_pid_tgid());
-	if (bpf_map_update_elem(&server_requests, &req, r, BPF_ANY))
-		count_lost(LOST_MAP_FULL);
-	if (!r->is_read || !t || !t->op.stage)
+	if (!t || !t->op.stage)
 		return;
 	op_asked_server(&t->op);
 	t->op.own_reads = 1;
 }
 
-/* The answer to a request came, or the request may go on, as @times says. @r: the request; NULL: it
- * was made before tracing began. */
-static __always_inline void server_announce(const struct server_request *r, struct rq_times *times,
-					    bool level_known)
+/* Current makes the request @req; @r says of which server, and whether it reads. */
+static __always_inline void server_request_made(u64 req, struct server_request *r)
 {
-	u64 until = bpf_ktime_get_ns() + REQUEST_END_NS;
+	server_request_fill(r);
+	if (bpf_map_update_elem(&server_requests, &req, r, BPF_ANY))
+		count_lost(LOST_MAP_FULL);
+	if (r->is_read)
+		server_read();
+}
+
+/* The note of the request @req; NULL: there is none. */
+static __always_inline struct server_request *server_request_noted(u64 req)
+{
+	struct server_request *r = bpf_map_lookup_elem(&server_requests, &req);
+
+	return r && r->task ? r : NULL;
+}
+
+/* At @now, the answer to a request came, or the request may go on, as @times says. @r: the request;
+ * NULL: it was made before tracing began. */
+static __always_inline void server_announce(const struct server_request *r, struct rq_times *times,
+					    u64 now, bool level_known)
+{
+	u64 until = now + REQUEST_END_NS;
 
 	times->held = times->q;
 	times->server = 1;
@@ -163,7 +187,7 @@ static __always_inline void fuse_count(u64 req, u32 dev, const struct rq_times *
  * thread has slept for the answer all the time. */
 static __always_inline int fuse_answered(u64 req, bool level_known)
 {
-	struct server_request *r = bpf_map_lookup_elem(&server_requests, &req);
+	struct server_request *r = server_request_noted(req);
 	struct rq_times times = { .q = 1, .g = 1, .d = 1 };
 	struct turn *turn = turn_ends(req, r ? r->d : 0);
 
@@ -173,7 +197,7 @@ static __always_inline int fuse_answered(u64 req, bool level_known)
 		times.d = r->d;
 	}
 	times.c = bpf_ktime_get_ns();
-	server_announce(r, &times, level_known);
+	server_announce(r, &times, times.c, level_known);
 	if (r && server_request_counts(r))
 		fuse_count(req, r->dev, &times, turn);
 	bpf_map_delete_elem(&server_requests, &req);
@@ -214,7 +238,7 @@ static __always_inline void server_told(void)
 static __always_inline int server_answered(u64 req, struct server_key *key, bool failed,
 					   bool level_known)
 {
-	struct server_request *r = bpf_map_lookup_elem(&server_requests, &req);
+	struct server_request *r = server_request_noted(req);
 	struct server_end end = { .failed = failed };
 	struct rq_times times = {};
 
@@ -227,7 +251,7 @@ static __always_inline int server_answered(u64 req, struct server_key *key, bool
 	if (r->task == current_task())
 		server_told();
 	else
-		server_announce(r, &times, level_known);
+		server_announce(r, &times, times.c, level_known);
 	if (server_request_counts(r)) {
 		if (key->protocol == SERVER_SMB)
 			__builtin_memcpy(key->server, r->server, SERVER_LEN);
@@ -279,7 +303,7 @@ static __always_inline int smb_setup(u64 server, u64 rqst)
 	enum { MESSAGE_ID = 24, SESSION_ID = 40 }; /* of a header of SMB2 */
 	u64 header = word_at(word_at(rqst + CONF(at.smb_iov)));
 	u64 req = smb_number(word_at(header + SESSION_ID), word_at(header + MESSAGE_ID));
-	struct server_request *r = bpf_map_lookup_elem(&server_requests, &req);
+	struct server_request *r = server_request_noted(req);
 
 	if (r)
 		bpf_probe_read_kernel_str(r->server, SERVER_LEN,
@@ -300,32 +324,88 @@ static __always_inline int smb_answered(const u64 *ctx, u32 status, bool level_k
 
 /*
  * NFS. A worker (xprtiod) or a softirq finds the task of an answer and wakes its thread, or another
- * worker (rpciod), which completes the task.
+ * worker (rpciod), which completes the task. Here @task is a typed pointer: its members are read
+ * without a BPF helper, which takes a hundred instructions. The verifier (since 6.12) takes it for
+ * NULL, as any argument of a tracepoint of a module, until it is compared.
  */
 
-/* The name of the task's procedure is "READ", or begins with "READ_PLU" (of 4.2). */
-static __always_inline bool rpc_reads(u64 task)
-{
-	u64 name = word_at(word_at(word_at(task + CONF(at.rpc_msg)) + CONF(at.rpc_name)));
+/* A member, whose offset is conf.at.@member, of what the typed pointer @p points to. 0: @p is NULL,
+ * or the kernel has no such member. */
+#define MEMBER(type, p, member)                                                                    \
+	({                                                                                         \
+		u64 offset_ = CONF(at.member);                                                     \
+		offset_ ? TYPED_READ(type, p, offset_) : 0;                                        \
+	})
 
-	return (name & 0xffffffffff) == 0x44414552 || name == 0x554c505f44414552;
+/* Where the kernel has the name of @task's procedure. */
+static __always_inline u64 rpc_op_at(u64 task)
+{
+	return MEMBER(u64, MEMBER(u64, task, rpc_msg), rpc_name);
 }
 
-/* The address of the server to which @task is sent, as text. */
-static __always_inline void rpc_server(char ret[SERVER_LEN], u64 task)
+/* Where the kernel has the address of @task's server, as text. */
+static __always_inline u64 rpc_server_at(u64 task)
 {
-	u64 address = word_at(word_at(task + CONF(at.rpc_xprt)) + CONF(at.rpc_address));
+	return MEMBER(u64, MEMBER(u64, task, rpc_xprt), rpc_address);
+}
 
-	bpf_probe_read_kernel_str(ret, SERVER_LEN, (void *)address);
+/* Copies the text at @at; all bytes after its end are 0, as keys of rows need them. */
+#define TEXT_COPY(ret, at)                                                                         \
+	do {                                                                                       \
+		__builtin_memset(ret, 0, sizeof(ret));                                             \
+		bpf_probe_read_kernel_str(ret, sizeof(ret), (void *)(at));                         \
+	} while (0)
+
+/* The procedure's name is "READ", or begins with "READ_PLU" (of 4.2). */
+static __always_inline bool op_reads(const char op[SERVER_OP_LEN])
+{
+	u64 name;
+
+	__builtin_memcpy(&name, op, sizeof(name));
+	return name == 0x44414552 || name == 0x554c505f44414552;
+}
+
+/* A place for a note of the request @req, for which there may be one; NULL: no room. */
+static __always_inline struct server_request *rpc_place(u64 req)
+{
+	struct server_request *r = bpf_map_lookup_elem(&server_requests, &req);
+
+	if (r)
+		return r;
+	if (bpf_map_update_elem(&server_requests, &req, zeroes, BPF_NOEXIST)) {
+		count_lost(LOST_MAP_FULL);
+		return NULL;
+	}
+	atomic_add(&live.rpc_places, 1);
+	return bpf_map_lookup_elem(&server_requests, &req);
+}
+
+/* The request @req, noted in @r, is over. Its place is kept, unless there are too many. */
+static __always_inline void rpc_forget(u64 req, struct server_request *r)
+{
+	r->task = 0;
+	if (live.rpc_places > RPC_PLACES && !bpf_map_delete_elem(&server_requests, &req))
+		atomic_add(&live.rpc_places, -1);
 }
 
 static __always_inline int rpc_begins(u64 task)
 {
-	struct server_request r = { .is_read = rpc_reads(task) };
+	struct server_request *r = task ? rpc_place(number(task)) : NULL;
 
-	if (CONF(servers))
-		rpc_server(r.server, task);
-	server_request_made(task, &r);
+	if (!r)
+		return 0;
+	r->task = 0; /* it may be of a request whose end was missed */
+	barrier();
+	r->op_at = rpc_op_at(task);
+	TEXT_COPY(r->op, r->op_at);
+	if (CONF(servers)) {
+		r->server_at = rpc_server_at(task);
+		TEXT_COPY(r->server, r->server_at);
+	}
+	r->is_read = op_reads(r->op);
+	server_request_fill(r);
+	if (r->is_read)
+		server_read();
 	return 0;
 }
 
@@ -334,14 +414,14 @@ static __always_inline bool rpc_is_async(u64 task)
 {
 	enum { RPC_TASK_ASYNC = 1 };
 
-	return CONF(at.rpc_flags) && word_at(task + CONF(at.rpc_flags)) & RPC_TASK_ASYNC;
+	return MEMBER(u16, task, rpc_flags) & RPC_TASK_ASYNC;
 }
 
 /* @task waited for a slot of the session, or of the connection: its @queue, which ends with the
  * slot, @rqst. */
 static __always_inline bool rpc_had_no_slot(u64 task, u64 queue, u64 rqst)
 {
-	return !rqst || queue == word_at(task + CONF(at.rpc_xprt)) + CONF(at.rpc_backlog);
+	return !rqst || queue == number(MEMBER(u64, task, rpc_xprt)) + CONF(at.rpc_backlog);
 }
 
 /* Something for which @task waited in @queue has come: the answer, if one was received, else a
@@ -351,21 +431,25 @@ static __always_inline bool rpc_had_no_slot(u64 task, u64 queue, u64 rqst)
  * the middle of the end of another task, whose mark stays. */
 static __always_inline int rpc_woken(u64 task, u64 queue, bool level_known)
 {
-	struct server_request *r = bpf_map_lookup_elem(&server_requests, &task);
-	u64 rqst = word_at(task + CONF(at.rpc_rqst)), sent, now = bpf_ktime_get_ns();
+	u64 rqst, sent, now = bpf_ktime_get_ns();
 	struct rq_times times = {};
+	struct server_request *r;
 	bool received;
 
+	if (!task)
+		return 0;
+	rqst = MEMBER(u64, task, rpc_rqst);
+	r = server_request_noted(number(task));
 	if (r && rpc_had_no_slot(task, queue, rqst))
 		r->g = now;
-	sent = rqst ? word_at(rqst + CONF(at.rpc_sent)) : 0;
+	sent = rqst ? MEMBER(u64, rqst, rpc_sent) : 0;
 	if (!sent && !r)
 		return 0;
 	times.d = sent ? sent : now;
 	times.c = now;
-	received = sent && (u32)word_at(rqst + CONF(at.rpc_received));
+	received = sent && MEMBER(u32, rqst, rpc_received);
 	if (received)
-		times.c = sent + word_at(rqst + CONF(at.rpc_rtt));
+		times.c = sent + MEMBER(u64, rqst, rpc_rtt);
 	else if (sent && r && r->d == r->q)
 		r->d = sent;
 	if (!received && rpc_is_async(task))
@@ -374,7 +458,7 @@ static __always_inline int rpc_woken(u64 task, u64 queue, bool level_known)
 		times.d = r->d;
 	times.q = r ? r->q : times.d;
 	times.g = r ? r->g : times.d;
-	server_announce(r, &times, level_known);
+	server_announce(r, &times, now, level_known);
 	return 0;
 }
 
@@ -382,7 +466,7 @@ static __always_inline int rpc_woken(u64 task, u64 queue, bool level_known)
 static __always_inline void rpc_send(u64 task, const struct server_key *key,
 				     const struct rq_times *times)
 {
-	u64 rqst = word_at(task + CONF(at.rpc_rqst));
+	u32 xid = MEMBER(u32, MEMBER(u64, task, rpc_rqst), rpc_xid);
 	void *ring = ring_here();
 	struct sent_server_request *s = ring ? bpf_ringbuf_reserve(ring, sizeof(*s), 0) : NULL;
 
@@ -391,9 +475,7 @@ static __always_inline void rpc_send(u64 task, const struct server_key *key,
 		return;
 	}
 	s->what = SENT_SERVER_REQUEST;
-	s->xid = 0;
-	if (CONF(at.rpc_xid))
-		s->xid = 1ULL + __builtin_bswap32(word_at(rqst + CONF(at.rpc_xid)));
+	s->xid = CONF(at.rpc_xid) ? 1ULL + __builtin_bswap32(xid) : 0;
 	s->q = times->q;
 	s->g = times->g;
 	s->d = times->d;
@@ -403,22 +485,38 @@ static __always_inline void rpc_send(u64 task, const struct server_key *key,
 	sent_submit(s, sizeof(*s));
 }
 
-/* Counts @task, as the kernel does for /proc/self/mountstats. */
-static __always_inline void rpc_count(u64 task, const struct rq_times *times)
+/* What the key of @task's row says of server and procedure. Both may have changed since @r noted
+ * them. NULL: there is no note. */
+static __always_inline void rpc_name(struct server_key *ret, u64 task,
+				     const struct server_request *r)
 {
-	u64 procedure = word_at(task + CONF(at.rpc_msg)), rqst = word_at(task + CONF(at.rpc_rqst));
-	u32 transmits = word_at(rqst + CONF(at.rpc_transmits));
+	u64 server_at = rpc_server_at(task), op_at = rpc_op_at(task);
+
+	if (r && r->server_at == server_at)
+		__builtin_memcpy(ret->server, r->server, sizeof(ret->server));
+	else
+		TEXT_COPY(ret->server, server_at);
+	if (r && r->op_at == op_at)
+		__builtin_memcpy(ret->op, r->op, sizeof(ret->op));
+	else
+		TEXT_COPY(ret->op, op_at);
+}
+
+/* Counts @task, as the kernel does for /proc/self/mountstats. @r: its note, or NULL. */
+static __always_inline void rpc_count(u64 task, const struct server_request *r,
+				      const struct rq_times *times)
+{
+	u64 rqst = MEMBER(u64, task, rpc_rqst);
+	u32 transmits = MEMBER(u32, rqst, rpc_transmits);
 	struct server_key key = {};
 	struct server_end end = {
-		.sent_bytes = (u32)word_at(rqst + CONF(at.rpc_sent_bytes)),
-		.received_bytes = (u32)word_at(rqst + CONF(at.rpc_received)),
+		.sent_bytes = MEMBER(u32, rqst, rpc_sent_bytes),
+		.received_bytes = MEMBER(u32, rqst, rpc_received),
 		.resent = transmits > 1 ? transmits - 1 : 0,
-		.failed = (int)word_at(task + CONF(at.rpc_status)) < 0,
+		.failed = (int)MEMBER(u32, task, rpc_status) < 0,
 	};
 
-	rpc_server(key.server, task);
-	bpf_probe_read_kernel_str(key.op, sizeof(key.op),
-				  (void *)word_at(procedure + CONF(at.rpc_name)));
+	rpc_name(&key, task, r);
 	if (CONF(sent_ops))
 		rpc_send(task, &key, times);
 	server_request_done(&key, times, &end);
@@ -428,20 +526,26 @@ static __always_inline void rpc_count(u64 task, const struct rq_times *times)
  * @execute ns ago, and was answered after @rtt ns (0: never). Its waiters are woken next. */
 static __always_inline int rpc_done(u64 task, u64 backlog, u64 rtt, u64 execute, bool level_known)
 {
-	struct server_request *r = bpf_map_lookup_elem(&server_requests, &task);
-	u64 now = bpf_ktime_get_ns();
-	struct rq_times times = { .q = now - execute };
+	struct rq_times times = {};
+	struct server_request *r;
+	u64 now;
 
+	if (!task)
+		return 0;
+	r = server_request_noted(number(task));
+	now = bpf_ktime_get_ns();
+	times.q = now - execute;
 	times.d = times.q + backlog;
 	/* the kernel means the last time at which it was sent */
 	if (r && r->d != r->q && r->d < times.d)
 		times.d = r->d;
 	times.g = r && r->g > times.q && r->g < times.d ? r->g : times.q;
 	times.c = rtt ? times.q + backlog + rtt : now;
-	server_announce(r, &times, level_known);
+	server_announce(r, &times, now, level_known);
 	if (server_request_counts(r))
-		rpc_count(task, &times);
-	bpf_map_delete_elem(&server_requests, &task);
+		rpc_count(task, r, &times);
+	if (r)
+		rpc_forget(number(task), r);
 	return 0;
 }
 
@@ -449,8 +553,13 @@ static __always_inline int rpc_done(u64 task, u64 backlog, u64 rtt, u64 execute,
  * follow. */
 static __always_inline int rpc_ends(u64 task)
 {
-	if (!word_at(task + CONF(at.rpc_rqst)))
-		bpf_map_delete_elem(&server_requests, &task);
+	struct server_request *r;
+
+	if (!task || MEMBER(u64, task, rpc_rqst))
+		return 0;
+	r = server_request_noted(number(task));
+	if (r)
+		rpc_forget(number(task), r);
 	return 0;
 }
 

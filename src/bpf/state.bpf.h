@@ -558,7 +558,8 @@ struct {
 
 /* A request to a server, from its beginning to its answer; see server.bpf.h. */
 struct server_request {
-	u64 task; /* struct task_struct * of the thread which made it */
+	u64 task; /* struct task_struct * of the thread which made it; 0: the request is over, but
+		   * the place is kept for the next one of the same address */
 	u64 q, g, d;
 	u32 tid; /* of this thread */
 	u32 dev; /* FUSE: of the file system; else 0 */
@@ -566,10 +567,15 @@ struct server_request {
 	u8 counted; /* the thread passed the filters */
 	u16 pad[3];
 	char server[SERVER_LEN]; /* NFS: its address */
+	/* NFS: the name of the procedure; where the kernel has this and the address */
+	char op[SERVER_OP_LEN];
+	u64 op_at, server_at;
 };
 
 /* By address of the kernel's structure: struct fuse_req, struct rpc_task. If the end of some was
- * missed, the oldest goes when there are too many. */
+ * missed, the oldest goes when there are too many. Places of struct rpc_task are kept, up to a
+ * limit: the kernel uses the addresses again, and to make a place takes longer than to find it. */
+enum { RPC_PLACES = 512 };
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);
@@ -779,6 +785,7 @@ _Static_assert(sizeof(zeroes) >= sizeof(struct helper_sums), "helper_sums");
 _Static_assert(sizeof(zeroes) >= sizeof(struct helper), "helper");
 _Static_assert(sizeof(zeroes) >= sizeof(struct task_state), "task_state");
 _Static_assert(sizeof(zeroes) >= sizeof(struct turn), "turn");
+_Static_assert(sizeof(zeroes) >= sizeof(struct server_request), "server_request");
 
 volatile struct live live;
 

@@ -463,13 +463,13 @@ LEVEL_PROGRAMS(on_smb_err, "tp_btf/smb3_cmd_err", smb_err)
 SEC("?tp_btf/rpc_task_begin")
 int on_rpc_begin(u64 *ctx)
 {
-	return rpc_begins(number(ctx[0]));
+	return rpc_begins(CTX(0));
 }
 
 /* rpc_task_wakeup(task, queue) */
 static __always_inline int rpc_wakeup(u64 *ctx, bool level_known)
 {
-	return rpc_woken(number(ctx[0]), number(ctx[1]), level_known);
+	return rpc_woken(CTX(0), number(ctx[1]), level_known);
 }
 
 LEVEL_PROGRAMS(on_rpc_wakeup, "tp_btf/rpc_task_wakeup", rpc_wakeup)
@@ -477,7 +477,7 @@ LEVEL_PROGRAMS(on_rpc_wakeup, "tp_btf/rpc_task_wakeup", rpc_wakeup)
 /* rpc_stats_latency(task, backlog, rtt, execute) */
 static __always_inline int rpc_stats(u64 *ctx, bool level_known)
 {
-	return rpc_done(number(ctx[0]), ctx[1], ctx[2], ctx[3], level_known);
+	return rpc_done(CTX(0), ctx[1], ctx[2], ctx[3], level_known);
 }
 
 LEVEL_PROGRAMS(on_rpc_done, "tp_btf/rpc_stats_latency", rpc_stats)
@@ -486,7 +486,7 @@ LEVEL_PROGRAMS(on_rpc_done, "tp_btf/rpc_stats_latency", rpc_stats)
 SEC("?tp_btf/rpc_task_end")
 int on_rpc_end(u64 *ctx)
 {
-	return rpc_ends(number(ctx[0]));
+	return rpc_ends(CTX(0));
 }
 
 /*

@@ -568,7 +568,8 @@ static void served_read(struct reading *r)
 			!bpf_map_get_next_key(r->l->served, last, &key);
 	     i++) {
 		last = &key;
-		if (bpf_map_lookup_elem(r->l->served, &key, request))
+		if (bpf_map_lookup_elem(r->l->served, &key, request) ||
+		    !u64_at(request, r->l->server_task)) /* it is over; its place is kept */
 			continue;
 		s = &r->served[r->n_served++];
 		s->task = u64_at(request, r->l->server_task);

@@ -197,6 +197,17 @@ static struct server_sums only_row(struct server_key *ret_key)
 	return *(struct server_sums *)rows->entries->value;
 }
 
+/* The requests with a note, beside kept places of requests that are over. */
+static unsigned int requests_noted(void)
+{
+	unsigned int n = 0;
+	struct entry *e;
+
+	for (e = map_of(&server_requests)->entries; e; e = e->hh.next)
+		n += !!((const struct server_request *)e->value)->task;
+	return n;
+}
+
 #define STRATA(...) ((u64[ST_N]){ __VA_ARGS__ })
 
 /* The daemon's thread, on CPU 1, answers 7 ns after it has begun to, and wakes @waiter 3 ns later.
@@ -375,7 +386,7 @@ static void test_nfs(void **state)
 		   STRATA([ST_VFS] = 3, [ST_QUEUE] = 13 + 17, [ST_SERVER] = 1000,
 			  [ST_COMPLETE] = 2 + 19 + 23 + 5, [ST_RUNQ] = 29));
 	assert_int_equal(class_of_reads(), CACHE_MISS);
-	assert_int_equal(map_count(&server_requests), 0);
+	assert_int_equal(requests_noted(), 0);
 }
 
 #define ORDER(...)                                                                                 \
@@ -732,13 +743,13 @@ static void test_nfs_never_sent(void **state)
 
 	(void)state;
 	EVENT(on_rpc_begin, &call);
-	assert_int_equal(map_count(&server_requests), 1);
+	assert_int_equal(requests_noted(), 1);
 	call.request = &request;
 	EVENT(on_rpc_end, &call); /* statistics follow */
-	assert_int_equal(map_count(&server_requests), 1);
+	assert_int_equal(requests_noted(), 1);
 	call.request = NULL;
 	EVENT(on_rpc_end, &call);
-	assert_int_equal(map_count(&server_requests), 0);
+	assert_int_equal(requests_noted(), 0);
 	assert_int_equal(map_count(&server_rows_even), 0);
 }
 
@@ -750,7 +761,8 @@ static void call_answered(struct rpc_call *call, u64 ns)
 	RUN(on_rpc_done, ((u64[8]){ (u64)call, 0, ns, ns }));
 }
 
-/* The kernel's memory of a call is used again: nothing is left of the names of the call before. */
+/* The kernel's memory of a call is used again: nothing is left of the names of the call before. The
+ * place of its note is kept. */
 static void test_rows_of_same_place(void **state)
 {
 	static const struct transport other = { .address = "::1" };
@@ -763,17 +775,43 @@ static void test_rows_of_same_place(void **state)
 
 	(void)state;
 	call_answered(&call, 1000);
-	assert_int_equal(map_count(&server_requests), 0);
+	assert_int_equal(requests_noted(), 0);
+	assert_int_equal(map_count(&server_requests), 1);
 	call.procedure = &read_procedure;
 	call.transport = &other;
 	call_answered(&call, 1000);
-	assert_int_equal(map_count(&server_requests), 0);
+	assert_int_equal(requests_noted(), 0);
+	assert_int_equal(map_count(&server_requests), 1);
+	assert_int_equal(live.rpc_places, 1);
 	assert_int_equal(map_count(&server_rows_even), 2);
 	for (int i = 0; i < 2; i++) {
 		keys[i].bucket = hist_bucket(1000);
 		assert_non_null(bpf_map_lookup_elem(&server_rows_even, &keys[i]));
 	}
 	assert_int_equal(lost_all(), 0);
+}
+
+/* If there are many places, none is kept. */
+static void test_places_limited(void **state)
+{
+	struct rpc_request request = { .sent = 1, .received = 8 };
+	struct rpc_call calls[2] = { { .procedure = &read_procedure, .request = &request } };
+
+	(void)state;
+	live.rpc_places = RPC_PLACES - 1;
+	call_answered(&calls[0], 10);
+	assert_int_equal(map_count(&server_requests), 1);
+	assert_int_equal(live.rpc_places, RPC_PLACES);
+	calls[1] = calls[0];
+	call_answered(&calls[1], 10);
+	assert_int_equal(map_count(&server_requests), 1);
+	assert_int_equal(live.rpc_places, RPC_PLACES);
+	call_answered(&calls[0], 10); /* its place is there */
+	assert_int_equal(map_count(&server_requests), 1);
+	map_of(&server_requests)->refusals = 1;
+	call_answered(&calls[1], 10);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+	assert_int_equal(live.rpc_places, RPC_PLACES);
 }
 
 /* The end of a call was missed, and another begins in its memory; or one of before the tracing ends
@@ -802,7 +840,7 @@ static void test_rows_of_missed(void **state)
 	assert_int_equal(sums.server_ns, 1000);
 	assert_int_equal(sums.tag_ns + sums.queue_ns, 0);
 	EVENT(on_rpc_wakeup, &call);
-	assert_int_equal(map_count(&server_requests), 0);
+	assert_int_equal(requests_noted(), 0);
 }
 
 /* A call goes on with another procedure, at another server. */
@@ -826,23 +864,35 @@ static void test_rows_of_changed(void **state)
 	assert_string_equal(key.op, "READ");
 }
 
+/* At a barrier: the only note is being written, and does not count yet. */
+static void note_is_no_note(void)
+{
+	assert_int_equal(requests_noted(), 0);
+}
+
 /* Nothing of a call is left for the next one in its memory: who made it, whether it reads, whether
- * it counts. */
+ * it counts. While a note is written, it is nobody's. Names are read once, when the call begins. */
 static void test_nfs_note_written_anew(void **state)
 {
+	char name[8] = "WRITE";
+	const struct procedure procedure = { .name = name };
 	struct rpc_request request = { .sent = 1, .received = 8 };
 	struct rpc_call call = { .procedure = &read_procedure, .transport = &transport };
+	struct server_key key;
 
 	(void)state;
 	EVENT(on_rpc_begin, &call); /* alice's; its end is missed */
-	call.procedure = &write_procedure;
+	call.procedure = &procedure;
 	cpu_is(2, &bob);
 	conf.process_filter = conf.thread_filter = conf.n_pids = 1;
+	machine.at_barrier = note_is_no_note;
 	EVENT(on_rpc_begin, &call);
+	machine.at_barrier = NULL;
 	conf.process_filter = conf.thread_filter = conf.n_pids = 0;
 	reads(&alice, 0);
 	sleeps(&alice, 0);
 	call.request = &request;
+	strcpy(name, "OTHER");
 	tick(10);
 	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 0, 10, 10 }));
 	assert_int_equal(map_count(&server_rows_even), 0); /* bob did not pass the filter */
@@ -850,6 +900,12 @@ static void test_nfs_note_written_anew(void **state)
 	runs(&alice, 0);
 	returns(&alice, 0);
 	assert_int_equal(class_of_reads(), CACHE_UNKNOWN);
+	strcpy(name, "WRITE");
+	EVENT(on_rpc_begin, &call);
+	strcpy(name, "OTHER");
+	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 0, 10, 10 }));
+	only_row(&key);
+	assert_string_equal(key.op, "WRITE");
 }
 
 /* Bytes beyond 64 KiB, and an error of the server. */
@@ -869,6 +925,24 @@ static void test_rows_of_wide_figures(void **state)
 	assert_int_equal(sums.errors, 1);
 	assert_int_equal(sums.received_bytes, 2 << 20);
 	assert_int_equal(sums.sent_bytes, 2 << 17);
+}
+
+/* The answer to a request of FUSE whose beginning was missed, where a call of NFS was. */
+static void test_fuse_in_place_of_nfs(void **state)
+{
+	union {
+		struct rpc_call call;
+		struct fuse_request fuse;
+	} memory = { .call = { .procedure = &read_procedure, .transport = &transport } };
+	struct rpc_request request = { .sent = 1, .received = 8 };
+
+	(void)state;
+	memory.call.request = &request;
+	call_answered(&memory.call, 10);
+	memory.fuse = fuse_read;
+	cpu_is(1, &daemon_thread);
+	EVENT(on_fuse_end, &memory.fuse);
+	assert_int_equal(map_count(&server_rows_even), 1);
 }
 
 /* The longest name of NFS is whole. */
@@ -1373,8 +1447,10 @@ int main(void)
 		TEST(test_nfs_read_plus),
 		TEST(test_nfs_never_sent),
 		TEST(test_rows_of_same_place),
+		TEST(test_places_limited),
 		TEST(test_rows_of_missed),
 		TEST(test_rows_of_changed),
+		TEST(test_fuse_in_place_of_nfs),
 		TEST(test_nfs_note_written_anew),
 		TEST(test_rows_of_wide_figures),
 		TEST(test_rows_of_long_name),

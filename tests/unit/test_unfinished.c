@@ -390,6 +390,20 @@ static void for_a_server(void **state)
 	assert_null(sn.unfinished[3].server); /* it waits for the device */
 }
 
+/* The note of a request that is over has no thread, and is nobody's. */
+static void after_a_server(void **state)
+{
+	(void)state;
+	layout.served = SERVED_FD;
+	bss.tasks[0] = reading(20, 11);
+	bss.tasks[0].off = bss.tasks[0].asleep = 500;
+	bss.tasks[0].task = 0;
+	strcpy(served[1].server, "203.0.113.7");
+	read_them(0);
+	assert_int_equal(sn.n_unfinished, 1);
+	assert_int_equal(sn.unfinished[0].stratum, ST_SLEEP);
+}
+
 /* A request to a daemon is known by its file system. */
 static void for_a_daemon(void **state)
 {
@@ -417,7 +431,7 @@ int main(void)
 		TEST(what_it_waits_for),      TEST(frozen_file_systems_are_told),
 		TEST(the_oldest_comes_first), TEST(files_are_named_as_in_rows),
 		TEST(requests_and_faults),    TEST(for_a_server),
-		TEST(for_a_daemon),
+		TEST(after_a_server),         TEST(for_a_daemon),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
