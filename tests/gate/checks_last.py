@@ -22,7 +22,7 @@ def max_verified() -> tuple[int, int]:
     more than on others."""
     version = machine.release()
     if version == (6, 1):
-        return 250_000, 530_000
+        return 262_000, 540_000
     if version < (6, 5):
         return 380_000, 1_080_000
     return (262_000, 475_000) if version < (7, 0) else (385_000, 645_000)
