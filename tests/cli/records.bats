@@ -5,38 +5,40 @@
 
 load lib
 
-# How slow this machine is: 1, or more where two million rounds of a loop take longer than 80 ms (a
-# computer needs 30 to 70), as in an emulator. There the recording is shorter, too.
+# How slow this machine is: 1, or more where two million rounds of a loop take longer than 50 ms (a
+# computer needs 30 to 70), as in an emulator or beside other work. There the recording is shorter, too.
 setup_file() {
-	slowness=$("$python" - <<-'EOT'
+	cat >"$BATS_FILE_TMPDIR/slowness.py" <<-'EOT'
 		import time
-		def loop():
+		def now():
 		    begin = time.process_time()
 		    for _ in range(2000000):
 		        pass
-		    return time.process_time() - begin
-		print(max(1, min(loop() for _ in range(3)) / 0.08))
+		    return max(1, (time.process_time() - begin) / 0.05)
 	EOT
-	)
+	slowness=$(PYTHONPATH=$BATS_FILE_TMPDIR "$python" -B -c 'import slowness; print(min(slowness.now() for _ in range(3)))')
 	operations=$((1000000 / (${slowness%.*} < 10 ? ${slowness%.*} : 10)))
-	export slowness operations long=$BATS_FILE_TMPDIR/long.ios
+	export operations long=$BATS_FILE_TMPDIR/long.ios
 	cd "$BATS_TEST_DIRNAME/../.." || return
 	cc -O2 -std=gnu11 -D_GNU_SOURCE -Isrc -o "$BATS_FILE_TMPDIR/records" tests/records.c \
 		build/libiostrata.a -lzstd -lz
 	"$BATS_FILE_TMPDIR/records" "$long" "$operations"
 }
 
-# costs SECONDS MB COMMAND...: so much CPU time at most, of a machine that is not slow, so much memory.
+# costs SECONDS MB COMMAND...: so much CPU time at most, of a machine that is not slow, so much memory. How slow the
+# machine is, is looked at before and after each of three tries: other work may begin at any time.
 costs() {
-	"$python" - "$@" <<-'EOT'
-		import os, subprocess, sys
-		seconds, mb, command = float(sys.argv[1]) * float(os.environ["slowness"]), float(sys.argv[2]), sys.argv[3:]
+	PYTHONPATH=$BATS_FILE_TMPDIR "$python" -B - "$@" <<-'EOT'
+		import os, slowness, subprocess, sys
+		seconds, mb, command = float(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
 		least, most = 1e9, 0
 		for _ in range(3):
+		    before = slowness.now()
 		    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
 		    _, status, usage = os.wait4(child.pid, 0)
 		    assert status == 0, status
-		    least = min(least, usage.ru_utime + usage.ru_stime)
+		    slow = max(before, slowness.now())
+		    least = min(least, (usage.ru_utime + usage.ru_stime) / slow)
 		    most = max(most, usage.ru_maxrss / 1000)
 		print(f"{least:.2f} of {seconds:.2f} s, {most:.1f} of {mb:.0f} MB: {' '.join(command)}")
 		sys.exit(least > seconds or most > mb)
