@@ -485,8 +485,8 @@ static __always_inline void rpc_send(u64 task, const struct server_key *key,
 	sent_submit(s, sizeof(*s));
 }
 
-/* What the key of @task's row says of server and procedure. Both may have changed since @r noted
- * them. NULL: there is no note. */
+/* Sets server and procedure in @ret, the key of @task's row. Both may have changed since @r noted
+ * them. @r is NULL if there is no note. */
 static __always_inline void rpc_name(struct server_key *ret, u64 task,
 				     const struct server_request *r)
 {
