@@ -16,7 +16,8 @@ setup_file() {
 		        pass
 		    return max(1, (time.process_time() - begin) / 0.05)
 	EOT
-	slowness=$(PYTHONPATH=$BATS_FILE_TMPDIR "$python" -B -c 'import slowness; print(min(slowness.now() for _ in range(3)))')
+	export PYTHONPATH=$BATS_FILE_TMPDIR
+	slowness=$("$python" -B -c 'import slowness; print(min(slowness.now() for _ in range(3)))')
 	operations=$((1000000 / (${slowness%.*} < 10 ? ${slowness%.*} : 10)))
 	export operations long=$BATS_FILE_TMPDIR/long.ios
 	cd "$BATS_TEST_DIRNAME/../.." || return
@@ -28,7 +29,7 @@ setup_file() {
 # costs SECONDS MB COMMAND...: so much CPU time at most, of a machine that is not slow, so much memory. How slow the
 # machine is, is looked at before and after each of three tries: other work may begin at any time.
 costs() {
-	PYTHONPATH=$BATS_FILE_TMPDIR "$python" -B - "$@" <<-'EOT'
+	"$python" -B - "$@" <<-'EOT'
 		import os, slowness, subprocess, sys
 		seconds, mb, command = float(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
 		least, most = 1e9, 0
