@@ -615,14 +615,15 @@ def compare_joined(gate: Gate, joined: dict[str, Any]) -> None:
     rows = {r["op"]: r for r in joined["rows"]}
     read = [rows[op] for op in READ if op in rows]
     count = sum(r["count"] for r in read)
-    longer = joined["requests"]["longer"]  # where nfsd lost the CPU after it had answered
-    gate.check("count", READS - longer <= count <= READS, found=count, wanted=READS, longer=longer)
+    longer = joined["requests"]["longer"]  # where nfsd lost the CPU after it had answered: not most of them
+    least = max(READS - longer, READS // 2)
+    gate.check("count", least <= count <= READS, found=count, wanted=READS, longer=longer)
     for name, ns, nominal in (("network", sum(r["network_ns"] for r in read), 2 * JOIN_NET_MS),
                               ("device", sum(r["strata"]["device"] for r in read), JOIN_DISK_MS)):
         ms = ns / MS / max(1, count)
         gate.check(name, ms >= 0.95 * nominal, ms=ms, put_in_ms=nominal)  # more where the machine is emulated
     writes = rows.get("WRITE", {"count": 0})["count"]
-    gate.check("writes", READS - longer <= writes <= READS, found=writes, wanted=READS, longer=longer)
+    gate.check("writes", least <= writes <= READS, found=writes, wanted=READS, longer=longer)
     gate.check("sums", all(r["tag_ns"] + r["queue_ns"] + r["network_ns"] + sum(ns or 0 for ns in r["strata"].values())
                            == r["total_ns"] for r in joined["rows"]))
     both = sum(r["count"] for r in joined["rows"])

@@ -1557,7 +1557,7 @@ static void minor_faults_are_beside_operations(void **state)
 	fixture_done(&f);
 }
 
-/* Who asks for patterns is told why there are none. */
+/* Without a request to a disk, the text says why no pattern is shown. */
 static void no_patterns_are_told(void **state)
 {
 	struct breakdown_view v = plain;

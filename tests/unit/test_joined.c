@@ -16,7 +16,7 @@
 #include "show/joined.h"
 #include "show/joined_events.h"
 
-/* What is printed. */
+/* The output of the module under test. */
 struct printed {
 	struct text_out out;
 	char *text;
@@ -267,7 +267,7 @@ static struct joined one_make(void)
 	return one;
 }
 
-/* What is listed of @one, for free(). */
+/* Returns the list of the one request @one, as text; the caller frees it. */
 static char *listed(const struct joined *one, enum events_format format)
 {
 	struct printed p;
