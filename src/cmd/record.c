@@ -22,6 +22,7 @@
 #include "cmd/tables.h"
 #include "event.h"
 #include "run/io.h"
+#include "show/text.h"
 
 /*
  * The options --otf2, --parquet and --html: the run writes a recording inside of the directory, or
@@ -517,8 +518,11 @@ static int report(struct run *r, struct snapshot *sn)
 		r->exit = EXIT_INCOMPLETE;
 	record_say_end(stderr, &rec->files, sn->lost, rec->otf2.dir);
 	rec->view.until_ns = clock_day_ns();
-	if (!rec->breakdown)
+	if (!rec->breakdown) {
+		if (sn->has_overhead)
+			overhead_say(stderr, sn->bpf_run_ns, sn->bpf_run_cnt);
 		return 0;
+	}
 	return breakdown_put(&out, sn, NULL, 0);
 }
 

@@ -14,6 +14,7 @@
 #include "base/reason.h"
 #include "run/io.h"
 #include "show/screen.h"
+#include "show/text.h"
 #include "top/print.h"
 #include "top/screen.h"
 #include "top/table.h"
@@ -38,7 +39,8 @@ struct top {
 	struct top_ui ui;
 	struct utsname uts;
 	char load[64];
-	char gone[256]; /* vanished targets of filters; safe */
+	uint64_t bpf_run_ns, bpf_run_cnt; /* with --overhead, up to the last interval; else 0 */
+	char gone[256];                   /* vanished targets of filters; safe */
 };
 
 static const struct opt_choice by_choices[] = {
@@ -338,6 +340,10 @@ static int report(struct run *r, struct snapshot *sn)
 {
 	struct top *t = top_of(r);
 
+	if (sn->has_overhead) {
+		t->bpf_run_ns = sn->bpf_run_ns;
+		t->bpf_run_cnt = sn->bpf_run_cnt;
+	}
 	load_read(t->load, sizeof(t->load));
 	gone_look(t);
 	if (t->screen)
@@ -371,6 +377,7 @@ static int top(int argc, char **argv)
 	int status = run_main(&t.io.run, &ops, &cmd_top, argc, argv);
 
 	screen_close();
+	overhead_say(stderr, t.bpf_run_ns, t.bpf_run_cnt);
 	top_ui_done(&t.ui);
 	top_total_done(&t.total);
 	snapshot_free(&t.interval);

@@ -26,6 +26,7 @@
 #include "cmd/watch_store.h"
 #include "event.h"
 #include "run/io.h"
+#include "show/text.h"
 
 enum { BUFFER_KIB = 8192, MEMORY_MIB = 32 };
 
@@ -578,6 +579,8 @@ static int report(struct run *r, struct snapshot *sn)
 		cmd_say("%s incident%s without a recording: --at-most %s",
 			text_count(w->at_most.left_out).s, text_plural(w->at_most.left_out),
 			w->at_most_text);
+	if (sn->has_overhead)
+		overhead_say(stderr, sn->bpf_run_ns, sn->bpf_run_cnt);
 	return 0;
 }
 

@@ -421,6 +421,12 @@ void breakdown_notes(struct text_out *o, const struct breakdown_view *v, const s
 		put_missing(o, v);
 }
 
+static void overhead_text(char *text, size_t cap, uint64_t run_ns, uint64_t run_cnt)
+{
+	snprintf(text, cap, "overhead: %s probe runs took %s of CPU time, %s each",
+		 text_count(run_cnt).s, text_ns(run_ns).s, text_ns(run_ns / run_cnt).s);
+}
+
 static void put_overhead(struct text_out *o, const struct breakdown_view *v,
 			 const struct snapshot *sn)
 {
@@ -428,10 +434,18 @@ static void put_overhead(struct text_out *o, const struct breakdown_view *v,
 
 	if (!sn->has_overhead || !sn->bpf_run_cnt)
 		return;
-	snprintf(text, sizeof(text), "overhead: %s probe runs took %s of CPU time, %s each",
-		 text_count(sn->bpf_run_cnt).s, text_ns(sn->bpf_run_ns).s,
-		 text_ns(sn->bpf_run_ns / sn->bpf_run_cnt).s);
+	overhead_text(text, sizeof(text), sn->bpf_run_ns, sn->bpf_run_cnt);
 	view_line(o, v, text);
+}
+
+void overhead_say(FILE *f, uint64_t run_ns, uint64_t run_cnt)
+{
+	char text[128];
+
+	if (!run_cnt)
+		return;
+	overhead_text(text, sizeof(text), run_ns, run_cnt);
+	text_message(f, text);
 }
 
 /* Writes what was looked for, if nothing was found. */

@@ -19,4 +19,8 @@ int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapsho
 void breakdown_notes(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
 		     const struct breakdown_rows *rows);
 
+/* Writes the line about --overhead for a command without breakdown's tables. @run_ns: CPU time of
+ * @run_cnt runs of the programs. Nothing if there were no runs. */
+void overhead_say(FILE *f, uint64_t run_ns, uint64_t run_cnt);
+
 #endif

@@ -130,6 +130,12 @@ for i in range(1009): os.pread(f, 1, 0)')
 	finish INT
 	"$iostrata" breakdown -o - --overhead -- "${calls[@]}" >"$tmp/out"
 	grep -qE '^overhead: [1-9][0-9,]+ probe runs took [1-9]' "$tmp/out"
+	for command in "record -o $tmp/a.ios" "watch -o $tmp/watched" "top --batch"; do
+		"$iostrata" $command --overhead -- "${calls[@]}" 2>"$tmp/said" >"$tmp/out"
+		grep -qE '^overhead: [1-9][0-9,]+ probe runs took [1-9]' "$tmp/said"
+	done
+	"$iostrata" watch -o "$tmp/watched" -- "${calls[@]}" 2>"$tmp/said"
+	! grep '^overhead:' "$tmp/said" || false
 }
 
 @test "filters together choose what all of them choose" {
