@@ -21,6 +21,7 @@ import machine
 import oracles
 import tool
 from checks_record import Record, report
+from checks_serve import Metrics, Serve
 from harness import Broken, Gate, Skip, suite
 from tool import Trace, ask_doctor
 
@@ -406,14 +407,46 @@ def mountstats(point: Path) -> Counts:
     return found
 
 
+def changed(before: Counts, after: Counts) -> Counts:
+    """What was counted between the two."""
+    return {op: tuple(b - a for a, b in zip(before[op], after[op])) for op in after if after[op] != before[op]}
+
+
 def compare_mountstats(gate: Gate, name: str, trace: Trace, before: Counts, after: Counts) -> None:
     """Requests are those which the kernel has counted, whatever they are called: 4.2 may read by READ_PLUS. The
     kernel counts those for access lists (ACL) elsewhere."""
-    theirs = {op: tuple(b - a for a, b in zip(before[op], after[op])) for op in after if after[op] != before[op]}
+    theirs = changed(before, after)
     ours = {op: count for op, count in counted(trace).items() if not op.endswith("ACL")}
     gate.check(f"{name}.mountstats", ours == theirs, ours=str(ours), theirs=str(theirs))
     gate.check(f"{name}.reads", sum(count[0] for op, count in theirs.items() if op in READ) == READS,
                theirs=str(theirs), wanted=READS)
+
+
+def exported(metrics: Metrics) -> Counts:
+    """The same in the series of `serve`."""
+    name = "iostrata_server_request"
+    ops = {labels["op"] for found, labels, _ in metrics.series
+           if found == f"{name}_errors_total" and labels["protocol"] == "nfs"}
+    return {op: (metrics.total(f"{name}_duration_seconds_count", op=op, protocol="nfs"),
+                 metrics.total(f"{name}_bytes_total", op=op, protocol="nfs", direction="sent"),
+                 metrics.total(f"{name}_bytes_total", op=op, protocol="nfs", direction="received"),
+                 metrics.total(f"{name}_resent_total", op=op, protocol="nfs"))
+            for op in ops if not op.endswith("ACL")}
+
+
+def compare_series(gate: Gate, point: Path, file: str) -> None:
+    """The series of `serve` are what the kernel counts, and have the time of the network."""
+    with Serve() as serve:
+        before = mountstats(point)
+        fileio.read_at(file, range(0, READS * SIZE, SIZE), SIZE, os.O_DIRECT)
+        theirs = changed(before, mountstats(point))
+        machine.wait_for(lambda: exported(serve.metrics()) == theirs, 30)
+        metrics = serve.metrics()
+    gate.check("series.mountstats", exported(metrics) == theirs, ours=str(exported(metrics)), theirs=str(theirs))
+    parts = [(labels["part"], float(value)) for name, labels, value in metrics.series
+             if name == "iostrata_server_request_seconds_total" and labels["op"] in READ]
+    gate.check("series.parts", sum(s for part, s in parts if part == "server") * 1000 >= 2 * READS * NFS_DELAY_MS and
+               {part for part, _ in parts} == {"tag", "queue", "server"}, found=str(parts))
 
 
 @suite("server.nfs", 600)
@@ -435,6 +468,7 @@ def nfs(gate: Gate) -> None:
             slow_network(NFS_DELAY_MS)
     compare_strata(gate, "direct", strata[1], READS * 2 * NFS_DELAY_MS * MS, strata[0])
     compare_mountstats(gate, "direct", trace, before, after)
+    compare_series(gate, point, file)
     with Trace("--fs", "nfs4", "--by", "cache") as trace:
         read_cold(file)
         time.sleep(0.1)
