@@ -65,6 +65,8 @@ static int unknown(const char *name)
 	cmd_say("error: no command '%s'", safe);
 	if (meant.name)
 		cmd_say("hint: did you mean 'iostrata %s'?", meant.name);
+	else if (*name == '-')
+		cmd_say("hint: options follow the command: 'iostrata breakdown %s'", safe);
 	else
 		cmd_say("hint: 'iostrata --help' lists the commands");
 	return EXIT_USAGE;

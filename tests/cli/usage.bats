@@ -48,6 +48,8 @@ commands() {
 @test "an unknown command is named, made safe" {
 	expect 2 frobnicate
 	says "'frobnicate'" "--help"
+	expect 2 -D 3
+	says "'-D'" "'iostrata breakdown -D'"
 	expect 2 $'a\e[31mb\xff'
 	says '\\x1b.*\\xff'
 	[[ $stderr != *$'\e'* ]]
