@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What reads had from the device, and how that compares with what they returned."""
+"""Reads' bytes from the device, and their share of the bytes that the reads returned."""
 from __future__ import annotations
 
 import os
@@ -31,7 +31,7 @@ def read_pages(fd: int, pages: int, reads: int, ahead: bool | None) -> None:
 
 
 def one_pattern(gate: Gate, trace: Trace, name: str, read_bytes: int) -> None:
-    """What reads had from the device is what that says; with readahead more than they returned."""
+    """A read's device_bytes are the disk's statistics; with readahead they exceed the returned bytes."""
     pages, reads, ahead = PATTERNS[name]
     row, = trace.rows(op="read", key=name)
     returned = pages * reads * PAGE
@@ -43,7 +43,7 @@ def one_pattern(gate: Gate, trace: Trace, name: str, read_bytes: int) -> None:
 
 
 def quiet_stat(disk: machine.Disk) -> DiskStat:
-    """When nothing is on its way to @disk: what was read ahead has come."""
+    """The statistics of @disk once no request is in flight: readahead has completed, too."""
     machine.wait_until(lambda: not int(machine.get(disk.sys / "stat").split()[8]))
     return DiskStat.of(disk)
 

@@ -92,7 +92,7 @@ def amount(trace: Trace, disk: Disk, op: str) -> int:
 
 @suite("devices.zram")
 def zram_written_back(gate: Gate) -> None:
-    """What zram has written to the disk behind it is read from there."""
+    """zram reads pages that it wrote to its backing disk from this disk."""
     gate.not_native("zram")
     below = machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1, size=64)
     machine.need_module(gate.stack, "zram", "num_devices=1")

@@ -52,7 +52,7 @@ def writes(text: str) -> int:
 
 
 def screen(root: Path, term: str) -> bytes:
-    """What top draws on a terminal of that name, until it has been asked to end."""
+    """The output of `iostrata top` on a terminal of type @term, until top ends after the key press "q"."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(inside(root, "top"), stdin=theirs, stdout=theirs, stderr=theirs,
                           env={"TERM": term, "PATH": os.environ["PATH"]}) as top:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What becomes of bios and requests: merged in unusual ways, completed twice; nothing is left of
-them, and nothing is counted that was not."""
+"""Unusual bios and requests: merged, requeued, or completed twice. No state of them is left, and each is counted
+once."""
 from __future__ import annotations
 
 import os
@@ -155,9 +155,9 @@ def discards(gate: Gate) -> None:
 
 @suite("bios.requeued")
 def requeued(gate: Gate) -> None:
-    """A driver that is busy at every fifth command: what is put back is one request nevertheless, and how
-    often it was is told: each time until the host is no longer blocked, up to seven times
-    (SCSI_DEFAULT_HOST_BLOCKED). It is in the queue until it is dispatched for the last time."""
+    """A driver that is busy at every fifth command. A request that is put back remains one request, and its requeues
+    are counted: one each time until the host is no longer blocked, up to seven (SCSI_DEFAULT_HOST_BLOCKED). The request
+    is in the queue until its driver accepts it."""
     disk, driver = machine.scsi_debug(gate.stack, gate.kept), Path("/sys/bus/pseudo/drivers/scsi_debug")
     with Trace("-T", "blk", "-d", disk.name) as trace:
         machine.put(driver / "opts", "0x8000")  # SDEBUG_OPT_HOST_BUSY

@@ -31,7 +31,7 @@ Times = dict[int, list[int]]  # by sector
 
 
 class Seen:
-    """What blktrace saw."""
+    """The requests that blktrace saw, and their times."""
 
     def __init__(self) -> None:
         self.issued: Times = defaultdict(list)

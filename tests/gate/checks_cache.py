@@ -32,7 +32,7 @@ def read_begun(fd: int, offsets: Iterable[int]) -> None:
 
 
 def every_class(file: str, slow: bool) -> dict[tuple[str, str], int]:
-    """What has been done, by operation and class."""
+    """Reads and writes of each class of the page cache; returns their number by operation and class."""
     places = fileio.spread(101, PAGE, 4 << 20)
     fd = os.open(file, os.O_RDWR)
     try:

@@ -192,7 +192,7 @@ class Podman:
         self.run("import", f"{root}.tar", IMAGE)
 
     def build(self) -> str:
-        """The tool's image, as make makes it. Its name."""
+        """Makes the tool's image as `make image` does; returns its name."""
         if not STATIC.exists():
             raise Skip(f"no {STATIC.name} (make static)")
         said = machine.run("make", "-C", str(ROOT), "-o", "static", "image", f"CONTAINER_TOOL={' '.join(self.argv)}",
@@ -200,7 +200,7 @@ class Podman:
         return re.findall(r"Successfully tagged (\S+)", said)[-1]
 
     def run(self, *args: str, errors: int = subprocess.PIPE) -> str:
-        """What it has printed; @errors: where its stderr goes."""
+        """Runs podman with @args to its end; returns its output. @errors: where its stderr goes."""
         done = subprocess.run([*self.argv, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
                               text=True, timeout=100, check=False)
         if done.returncode:
@@ -227,7 +227,7 @@ class Served:
                               image, "serve", "--listen", SERVED, "--by", "container").strip()
 
     def end(self) -> str:
-        """What it has said."""
+        """Ends the container; returns its log."""
         said = self.runtime.run("logs", self.id, errors=subprocess.STDOUT)
         self.runtime.run("rm", "-f", self.id)
         return said
@@ -236,7 +236,7 @@ class Served:
         return {name: int(n) for name, n in SUM.findall(scrape(SERVED))}
 
     def capabilities(self) -> list[set[int]]:
-        """Of the process that traces, and of the listener: the sets that are not empty."""
+        """Capabilities of the tracing process, and of the listener: for each, those of its sets that are not empty."""
         tracer = self.runtime.run("inspect", "--format={{.State.Pid}}", self.id).strip()
         found = []
         for pid in (tracer, machine.get(f"/proc/{tracer}/task/{tracer}/children")):

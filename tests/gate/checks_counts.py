@@ -66,7 +66,7 @@ def compat_calls(gate: Gate) -> Steps:
     oracles.compare_classes(gate, "all", oracles.classes_of(trace, key=a.key), a.classes())
 
 
-# What each call of the table is; all others are meta. Those about descriptors are only recorded.
+# The kind of each call in the table; all other calls are meta. Calls about descriptors are only recorded.
 CALL_KINDS = {
     "read": "read pread64 readv preadv preadv2", "write": "write pwrite64 writev pwritev pwritev2",
     "open": "open openat openat2 creat open_by_handle_at memfd_create memfd_secret mq_open fsopen fspick fsmount "

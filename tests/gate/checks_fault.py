@@ -172,7 +172,8 @@ def filters(gate: Gate) -> None:
 
 @suite("fault.overlay")
 def overlay(gate: Gate) -> None:
-    """What is mapped is the file of a layer below; it is named as it was opened, as for calls."""
+    """overlayfs maps the file of a layer below. A fault still has the name by which the file was opened, as calls
+    have."""
     need_faults()
     at = places.place(gate, "overlay").point
     file = fileio.make_file(f"{at}/mapped", (FEW + 1) * STEP // (1 << 20) + 1)
@@ -200,8 +201,8 @@ def need_minor_faults(gate: Gate) -> None:
 
 @suite("fault.minor", 300)
 def minor(gate: Gate) -> None:
-    """Those that find their page are counted, as often as the kernel does, in the row of their file:
-    with a shared mapping that is written, which the kernel unlocks before it is done, too."""
+    """Faults that find their page are counted as often as the kernel counts them, in the row of their file. So are
+    faults on a shared mapping that is written: the kernel unlocks such a mapping before the fault is done."""
     need_minor_faults(gate)
     file = big_file(gate, machine.loop(gate.stack, gate.kept, 96), FAULTS)
     at = places.place(gate, "overlay").point

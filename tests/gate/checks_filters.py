@@ -22,7 +22,7 @@ from places import place
 from tool import Trace, Traces
 
 Json = dict[str, Any]
-# What is done through a descriptor of FILE itself; then what is not, and not to be counted for it.
+# Operations through a descriptor of FILE count for FILE; those in BESIDE are not through one, and must not count.
 ON_FILE = {"read": 23, "pread": 11, "write": 101, "osync": 3, "fsync": 7, "openat": 13, "close": 17,
            "fstat": 5, "sendfile": 3}
 BESIDE = {"stat": 19, "bad_read": 5, "open_fail": 3, "unlink": 2, "ftruncate": 5}
@@ -83,8 +83,7 @@ def probed_layers() -> list[str]:
 
 
 def commands(gate: Gate) -> dict[str, list[str]]:
-    """The same program twice, the second time with twice as much to do: what it does beside that is
-    the same."""
+    """The same program twice, the second time with twice the operations: all its other I/O is the same in both runs."""
     program, at = oracles.program(oracles.WORKLOAD), machine.scratch(gate.kept)
     argv = {}
     for name, times in (("once", 1), ("twice", 2)):
@@ -194,7 +193,7 @@ def compare_layers(gate: Gate, c: Cast, t: Traces) -> None:
 
 
 def compare_commands(gate: Gate, t: Traces) -> None:
-    """What a second round of the same adds."""
+    """The difference between the two runs is the program's operations."""
     what = "layers" if t["once"].json["layers"] else "ops"
     once, twice = (classes_of(t[name], what) for name in ("once", "twice"))
     wanted = {"read": (23, 23 * 4096, 0), "write": (101, 101 * 4096, 0), "fsync": (7, 0, 0),

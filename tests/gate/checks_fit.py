@@ -44,9 +44,9 @@ def mean_of_loop(gate: Gate) -> Steps:
 
 @stage("A4.fio")
 def against_fio(gate: Gate) -> Steps:
-    """What the application saw: fio's clat includes the call itself and the cost of its clock, which may be
-    more than a tenth of a fast read. A hypervisor that takes the CPU between the two takes it from one run:
-    of three, the one that agrees best counts."""
+    """fio's clat is the application's view: it includes the call itself and the cost of its clock, which may be more
+    than a tenth of a fast read. A hypervisor that takes the CPU between the two takes it from one run: of three, the
+    one that agrees best counts."""
     file = fileio.make_file(f"{place(gate, 'xfs').point}/fio", 8)
     counts = (503, 509, 521)
     yield
@@ -72,8 +72,8 @@ def against_fio(gate: Gate) -> Steps:
 
 @stage("A4.clock")
 def against_its_own_clock(gate: Gate) -> Steps:
-    """Cached reads by the clock of who reads, beside such that fail at once. What both have, that clock's
-    time between the calls and the cost of our probes, is not in the difference."""
+    """Cached reads by the clock of who reads, beside such that fail at once. Both have that clock's time between the
+    calls, and the cost of our probes: neither is in the difference."""
     file, n = fileio.make_file(f"{place(gate, 'ext4').point}/clock", 1), 2003
     rounds = [[Workload(gate.stack, file, {kind: n}) for _ in range(20)] for kind in ("pread", "bad_read")]
     yield

@@ -20,10 +20,10 @@ from tool import Json, objects
 KINDS = ("kprobe.session", "kprobe.multi", "fsession", "fentry", "kprobe")
 USER_KINDS = ("uprobe.session", "uprobe.multi", "uprobe")
 CANNOT = 3
-# What tests/calls.c says of itself; calls_deep is deeper than what is kept.
+# The calls that tests/calls.c announces; calls_deep is deeper than the calls that the tool keeps.
 CALLS = {"calls_top": 23, "calls_mid": 46, "calls_leaf": 233, "calls_again": 1111,
          "calls_tail": 101, "calls_throw": 13, "calls_catch": 13, "calls_die": 7, "calls_deep": 64}
-# Works when it is told to, and sends itself no signals: what it calls is what is asked of it.
+# Works when asked by a line on stdin, and sends itself no signals: every call which it makes is one asked for.
 WORKER = """
 import os, sys, time
 over, file = sys.argv[1:3]
@@ -71,7 +71,7 @@ SOAKED = ["ext4_*"] if "SOAK_SECONDS" in os.environ else ["ext4_file_*", "ext4_s
 READS, WRITES, SYNCS, OPENS, SLEEPS = 1009, 101, 23, 23, 23
 PATTERNS = ("ext4_file_read_iter", "ext4_file_write_iter", "ext4_sync_file", "do_dentry_open",
             "vfs_read", "vfs_write", "hrtimer_nanosleep")
-# What interrupts and idle threads run, and what they interrupt.
+# Functions that run in interrupts and idle threads, and functions that these interrupt.
 OF_ALL = ("hrtimer_interrupt", "tick_do_update_jiffies64", "tick_program_event", "handle_irq_event",
           "blk_mq_submit_bio", "submit_bio", "vfs_read", "vfs_write", "ext4_file_write_iter",
           "ext4_sync_file")
@@ -137,7 +137,8 @@ class Funcs:
 
 
 class Intervals(Funcs):
-    """The same with an interval: a line each; counts are those of all."""
+    """A run of `iostrata funcs -j` with an interval: a line of JSON for each interval; counts are the sums of all
+    lines."""
 
     def __init__(self, *args: str) -> None:
         super().__init__(*args)
@@ -161,7 +162,7 @@ class Intervals(Funcs):
 
 
 def rss_of(pid: int) -> int:
-    """Of a process, KiB."""
+    """The process' resident memory (VmRSS), KiB."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     return int(re.search(r"VmRSS:\s*(\d+)", status)[1])  # type: ignore[index]
 
@@ -181,7 +182,7 @@ def histograms_agree(gate: Gate, name: str, trace: Funcs) -> None:
 
 
 def worker(gate: Gate, point: str = "") -> oracles.Process:
-    """What is traced; its file is on ext4, at @point."""
+    """Starts WORKER, the process which the suites trace. Its file is on ext4: at @point if this is given."""
     base = point or place(gate, "ext4").point
     over = fileio.make_file(f"{place(gate, 'overlay').point}/over", 1)
     file = fileio.make_file(f"{base}/funcs", 1)
@@ -189,7 +190,7 @@ def worker(gate: Gate, point: str = "") -> oracles.Process:
 
 
 def work(gate: Gate, *args: str) -> tuple[Funcs, int]:
-    """What the worker does, traced; and for how long it says that it slept, ns."""
+    """Traces one run of the worker; returns the run, and the time which the worker says that it slept, ns."""
     w = worker(gate)
     with Funcs("-p", str(w.pid), *args) as trace:
         said = w.go()

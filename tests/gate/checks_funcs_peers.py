@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""funcs beside other tools that time functions, in the same run: the same counts, and about the same
-means. What is not installed is skipped."""
+"""funcs beside other tools that time functions, in the same run: the same counts, and about the same means. Tools that
+are not installed are skipped."""
 from __future__ import annotations
 
 import re
@@ -15,12 +15,12 @@ from peers import Peer, bcc_headers
 
 TRACING = Path("/sys/kernel/tracing")
 COUNTED = {"ext4_file_read_iter": READS, "ext4_sync_file": SYNCS}
-# Of a function that takes so long that two tools' probes beside one another do not show.
+# This function takes so long that the cost of two tools' probes on one function does not show.
 TIMED = "ext4_sync_file"
 
 
 def slow_worker(gate: Gate) -> oracles.Process:
-    """Its disk takes 10 ms."""
+    """A worker whose disk takes 10 ms for each request."""
     disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, memory_backed=1, size=96,
                             completion_nsec=10_000_000)
     return worker(gate, str(machine.mounted(gate.stack, gate.kept, disk, "ext4")))
@@ -43,7 +43,7 @@ def log2_rows(text: str) -> list[tuple[int, int, int]]:
 
 @suite("funcs.peers.funclatency", 240)
 def funclatency(gate: Gate) -> None:
-    """Of libbpf-tools; its histogram has powers of two, and no mean."""
+    """funclatency of libbpf-tools: its histogram has powers of two, and no mean."""
     gate.not_native("probes functions that everybody calls")
     for func, want in COUNTED.items():
         theirs = Peer(gate, "funclatency", func)
@@ -63,7 +63,7 @@ def funclatency(gate: Gate) -> None:
 
 @suite("funcs.peers.bcc", 400)
 def bcc(gate: Gate) -> None:
-    """It compiles its program, which takes a while, and the kernel's headers."""
+    """funclatency of bcc: it compiles its program at the start, which takes a while and needs the kernel's headers."""
     gate.not_native("probes functions that everybody calls")
     bcc_headers(gate)
     for func in COUNTED:

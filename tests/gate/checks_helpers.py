@@ -51,7 +51,7 @@ def work(gate: Gate, on: Disk, point: Path, disk: Disk, host: Path) -> None:
 
 
 def journal_waited(disk: Disk) -> int:
-    """What the scheduler says that the thread of the journal on @disk waited for a CPU, ns."""
+    """The time for which the thread of the journal on @disk waited for a CPU, by the scheduler's statistics, ns."""
     pid = machine.run("pgrep", f"^jbd2/{disk.name}-").strip()
     return int(machine.get(f"/proc/{pid}/schedstat").split()[1])
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A6: time that was put in at a known place is found in that stratum; with A2 and A3 of the disks.
 
-Each case is a run without and one with the time put in. Of what the second takes longer, at least
-90 % must be in the stratum that it belongs to.
+Each case is a run without and one with the time put in. At least 90 % of the difference between their times must be in
+the stratum of the time put in.
 """
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ALL = ("all",)
 
 
 class Times:
-    """What the operations @op of one process took, all together and by stratum, ns."""
+    """The times of operations @op of one process, ns: their sum, and the sum of each stratum."""
 
     def __init__(self, trace: Trace, process: Process, op: str) -> None:
         self.process = process
@@ -152,13 +152,13 @@ def difference(trace: Trace, entry: Watched, op: str) -> float:
 
 
 def agrees_best(trace: Trace, watched: list[Watched], op: str) -> Watched:
-    """Of several disks: a preempted completion makes the statistics' mean longer."""
+    """The disk of @watched whose statistics agree best: a preempted completion makes one disk's mean longer."""
     return min(watched, key=lambda entry: abs(difference(trace, entry, op)))
 
 
 def compare_device(gate: Gate, name: str, trace: Trace, disk: Disk, reads: Workload) -> None:
-    """What direct reads waited for a disk that nobody else reads is a part of its requests' time: it
-    ends with them, and begins when the thread sleeps."""
+    """The device time of direct reads, on a disk without other readers, is a part of its requests' time: it ends with a
+    request, and begins when the reading thread sleeps."""
     rows = trace.rows("requests", dev=disk.name, op="R")
     theirs = sum(r["device_ns"] for r in rows)
     ours = trace.strata(key=reads.key, op="read").get("device", 0)
@@ -252,8 +252,8 @@ def compare_errors(gate: Gate, trace: Trace, disk: Disk, failed: int) -> None:
 
 @stage("A6.scsi_debug")
 def scsi_debug(gate: Gate) -> Steps:
-    """The same disk, first without a delay (A1), then with 20 and with 40 ms, then with errors. (An
-    emulated CPU takes up to 0.5 ms for what SCSI does about a read.)"""
+    """One SCSI disk, first without a delay (A1), then with 20 and with 40 ms, then with errors. (An emulated CPU takes
+    up to 0.5 ms for what SCSI does about a read.)"""
     disk = machine.scsi_debug(gate.stack, gate.kept, lbpu=1)
     entry = watch(gate, "scsi_debug", disk)
     rounds = Rounds(3, lambda: reader(gate, disk, 11), lambda: reader(gate, disk, 11))
@@ -414,9 +414,8 @@ def with_cpu_taken(gate: Gate, rounds: Rounds, hogs: int, patient: bool) -> None
 
 @stage("A6.preempted")
 def preempted(gate: Gate) -> Steps:
-    """Cached reads, long ones, of a thread that shares its CPU with seven others. They use the CPU
-    so long that it is taken away some twenty times: a wait before the first of them, or after one,
-    on the way to user space, counts for little then."""
+    """Long cached reads of a thread that shares its CPU with seven others. Each run loses the CPU some twenty times. So
+    a wait before the first read, or after a read on the way to user space, hardly counts."""
     file = fileio.make_file(f"{place(gate, 'ext4').point}/preempted", 4)
     n = round(0.07 / seconds_of_a_long_read(file))
     rounds = Rounds(3, lambda: long_reads(gate, file, n), lambda: long_reads(gate, file, n))

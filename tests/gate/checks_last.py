@@ -30,7 +30,7 @@ def max_verified() -> tuple[int, int]:
 
 @suite("programs", 300)
 def programs(gate: Gate) -> None:
-    """One that is not to be loaded has a reason, other than that the kernel does not take it."""
+    """Each program that does not load has a reason of the tool's own: an errno of the kernel is none."""
     refusals = {os.strerror(e) for e in errno.errorcode}
     probes = tool.ask_doctor("--probes")["probes"]
     refused = [p["program"] for p in probes if not p["loads"] and p["why"] in refusals]
@@ -38,7 +38,7 @@ def programs(gate: Gate) -> None:
                loaded=sum(p["loads"] for p in probes), refused=refused or "none")
 
 
-# What kernels of tests/vm cannot do, of what doctor tells of them: all else works, and on others all does.
+# Abilities that kernels of tests/vm lack, by doctor's names. These kernels have all others; other kernels have all.
 CANNOT = {
     "5.10": {"locks", "completion's end", "io_uring", "page faults", "module types", "interrupt level"},
     "6.1": {"completion's end"},
@@ -108,7 +108,8 @@ def kinds(gate: Gate) -> None:
 
 @suite("programs.returns")
 def returns(gate: Gate) -> None:
-    """What kprobes find the beginning of, they find the end of, too: else what comes after it is told as its own."""
+    """Each function with a kprobe at its beginning has one at its end, too. Else the function's layer would seem to
+    last after its return."""
     place(gate, "ext4")
     told = debugfs(gate.stack) / "kprobes/list"
     if tool.is_missing("vfs") or not told.exists():

@@ -96,8 +96,8 @@ PCI = Path("/sys/bus/pci")
 
 
 def with_paths(gate: Gate) -> tuple[Disk, list[Disk]]:
-    """NVMe multipath: a disk, and its paths, which have no device files. Its two controllers are not bound
-    yet (tests/vm/boot)."""
+    """NVMe multipath: a disk, and its paths, which have no device files. No driver is bound to the disk's two
+    controllers yet (tests/vm/boot)."""
     found = [p for p in PCI.glob("devices/*") if (p / "driver_override").exists() and
              machine.get(p / "driver_override") == "nobody"]
     if len(found) != 2:
@@ -123,7 +123,7 @@ def with_paths(gate: Gate) -> tuple[Disk, list[Disk]]:
 
 @suite("devices.paths", 240)
 def paths(gate: Gate) -> None:
-    """What its paths do is what the disk does; the first write is so large that the kernel splits it."""
+    """The disk's requests are those of its paths together. The first write is so large that the kernel splits it."""
     gate.not_native("writing to a disk that is not the gate's")
     disk, ways = with_paths(gate)
     machine.put(f"/sys/class/nvme-subsystem/nvme-subsys{disk.name[4:-2]}/iopolicy", "round-robin")

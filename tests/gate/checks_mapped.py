@@ -63,7 +63,7 @@ def need_mappings() -> None:
 
 
 def calls(trace: Trace) -> dict[str, int]:
-    """Those of COUNTS."""
+    """The number of each of the calls in COUNTS."""
     found: dict[str, int] = {}
     for row in trace.rows("layers"):
         if row["call"] in COUNTS:

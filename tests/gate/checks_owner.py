@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whose a request is: of a command, whoever of its threads submits it; and not of strangers."""
+"""A request's owner: a command owns the requests of all its threads, and no request of strangers."""
 from __future__ import annotations
 
 import ctypes
@@ -99,8 +99,8 @@ def limited(group: Path, who: str, disk: machine.Disk) -> list[str]:
 
 @suite("owner.throttled")
 def kept_back(gate: Gate) -> None:
-    """Under io.max a worker of blk-throttle's queues what was kept back. It is the command's, or
-    counted as nobody's; its cgroup's in any case; and the wait for it is throttle."""
+    """Under io.max, a worker of blk-throttle queues the throttled bios. Their requests belong to the command, or are
+    counted as nobody's; they always belong to its cgroup. The wait for them is throttle."""
     disk = machine.loop(gate.stack, gate.kept, 16)
     group = machine.few_ios(gate.stack, [disk], "read", 100)
     v2, functions = (group / "io.max").exists(), os.path.exists("/sys/kernel/tracing/kprobe_events")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What somebody could still do who has taken over the tool while it traces: see intruder.c."""
+"""Actions left to somebody who has taken over the tool while it traces: see intruder.c."""
 from __future__ import annotations
 
 import errno

@@ -258,7 +258,7 @@ def compare_requests(gate: Gate, trace: Record, stat: DiskStat) -> None:
 
 
 def otf2_of(file: Path, to: Path) -> tuple[Json, str]:
-    """What the checker says of the archive that is made of a recording, and otf2-print's complaints."""
+    """The checker's result for the archive exported from a recording, and otf2-print's complaints about the archive."""
     shutil.rmtree(to, ignore_errors=True)  # of the first try
     done = subprocess.run([tool.copy(), "export", str(file), "--to", "otf2", "-o", str(to)],
                           capture_output=True, text=True, timeout=120, check=False)
@@ -324,7 +324,7 @@ def as_otf2(gate: Gate) -> None:
     gate.check("bytes", not wrong and bool(per_file), files=len(per_file), wrong=str(wrong[:2]))
 
 
-# What a process does with the descriptors of a file, and a child of it with those that it inherits.
+# A process changes the descriptors of a file, and its child changes the inherited ones.
 DESCRIPTORS = """
 import ctypes, fcntl, os, sys
 fd = os.open(sys.argv[1], os.O_RDWR)

@@ -121,7 +121,7 @@ def on_zram(gate: Gate) -> Steps:
 
 
 def journal_work(point: str) -> None:
-    """What a file system does: journal, its flushes and barriers, writeback."""
+    """The I/O of a file system: journal, its flushes and barriers, writeback."""
     for n in range(7):
         path = f"{point}/f{n}"
         with open(path, "wb") as f:

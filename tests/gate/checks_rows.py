@@ -43,22 +43,22 @@ def resident_kb(pid: int) -> int:
 
 
 def own_kb(pid: int) -> int:
-    """Of no file, and of no map."""
+    """The process' anonymous memory, KiB: without pages of files and of maps."""
     found = re.search(r"^RssAnon:\s*(\d+)", get(f"/proc/{pid}/status"), re.MULTILINE)
     assert found
     return int(found[1])
 
 
 def waited_ms(pid: int) -> float:
-    """For a CPU, so far."""
+    """The time for which the process' first thread has waited for a CPU so far, ms."""
     return int(get(f"/proc/{pid}/schedstat").split()[1]) / 1e6
 
 
 @suite("rows.keys", 300)
 def many_keys(gate: Gate) -> None:
-    """More keys, and sooner, than any map has room for. A map is full some 10 ms after the tool was woken to drain
-    it. Natively others may hold it up so long, by taking its CPU or within the kernel: then what has no room is
-    counted. That is a few keys, unless it waited for a CPU."""
+    """More keys, and sooner, than any map has room for. A map is full some 10 ms after the tool was woken to drain it.
+    Natively others may hold it up so long, by taking its CPU or within the kernel: then what has no room is counted.
+    The tool loses a few keys, unless it waited for a CPU."""
     file = fileio.make_file(str(machine.scratch(gate.kept) / "keys"), 1)
     n = KEYS if machine.slowness() < 3 else KEYS_EMULATED
     keys = oracles.actor(gate.stack, "keys", file, str(n))
@@ -134,8 +134,8 @@ def possible_cpus() -> int:
 
 @suite("rows.memory")
 def kernel_memory(gate: Gate) -> None:
-    """What the maps take that are allocated at once; the others (1: BPF_F_NO_PREALLOC) take what
-    they hold."""
+    """The memory of maps which allocate all elements at once. Other maps (1: BPF_F_NO_PREALLOC) take only the memory of
+    their elements."""
     limit = next(mb for cpus, mb in MAX_MAPS_MB if possible_cpus() <= cpus)
     for args in ((), ("-T", "syscall"), ("-T", "blk")):
         with Trace(*args) as trace:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a command gets from the tool: nothing that it would not have without."""
+"""A command inherits nothing from the tool: it has only what it would have without the tool."""
 from __future__ import annotations
 
 import os
@@ -33,7 +33,7 @@ def inherited(gate: Gate) -> None:
 
 @suite("run.before-exec")
 def before_exec(gate: Gate) -> None:
-    """What happens before the command is executed is not counted, of whatever file it is."""
+    """No operation before the command's exec is counted, on whatever file."""
     with Trace("-T", "syscall", "--all-files", "--by", "comm", command=["true"]) as trace:
         pass
     keys = {row["key"] for row in trace.rows()}
@@ -42,7 +42,7 @@ def before_exec(gate: Gate) -> None:
 
 
 def prompt_after(*argv: str) -> tuple[float, int]:
-    """Seconds from its last output until it has ended and nobody has its output open; its exit code."""
+    """Seconds from the tool's last output until the tool has ended and nobody has its output open; its exit code."""
     with subprocess.Popen([copy(), *argv], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT) as proc:
         assert proc.stdout

@@ -63,7 +63,7 @@ class Serve(Trace):
         return Metrics(scrape(self.address))
 
     def output_parse(self, out: str) -> None:
-        """It prints nothing."""
+        """Checks nothing: `serve` prints nothing."""
 
 
 @suite("serve.sums", 300)

@@ -86,8 +86,8 @@ def need_hooks(what: str) -> None:
 
 def compare_strata(gate: Gate, name: str, strata: dict[str, int], nominal_ns: int,
                    before: dict[str, int] | None = None) -> None:
-    """What was put in is the server's. Beside what it was @before, without that, nearly nothing more is unexplained,
-    or a kernel thread's: which takes milliseconds where the machine is emulated."""
+    """The injected time is the server's. Beside the strata @before, without injected time, nearly nothing is
+    unexplained or a kernel thread's: a kernel thread takes milliseconds where the machine is emulated."""
     share = 0.1 if not gate.native else 0.03 if before else 0.01
     gate.check(f"{name}.share", strata["server"] >= 0.95 * nominal_ns, server_ms=strata["server"] / MS,
                put_in_ms=nominal_ns / MS)
@@ -131,8 +131,8 @@ def daemon_time(trace: Trace, daemon: Fuser) -> dict[str, Any]:
 
 
 def compare_daemon(gate: Gate, name: str, row: dict[str, Any], part: str) -> None:
-    """The parts are the time of the server, to the nanosecond. What was put in is in @part, and nothing is waited for
-    but that and a CPU."""
+    """The parts add up to the server's time, to the nanosecond. The injected time is in @part, and the daemon waits for
+    nothing else but a CPU."""
     gate.check(f"{name}.split", row["daemon"] and row["daemon"]["count"] == row["count"] == READS,
                found=row["count"], missing=row["daemon_missing"])
     if not row["daemon"]:
@@ -147,7 +147,7 @@ def compare_daemon(gate: Gate, name: str, row: dict[str, Any], part: str) -> Non
 
 @suite("server.daemon", 600)
 def daemons(gate: Gate) -> None:
-    """What a FUSE daemon does with the time."""
+    """A FUSE daemon's time by part: sleep, CPU, disk, or another thread that answers."""
     disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=DELAY_MS * MS,
                             memory_backed=1, size=64)
     for mode, part in (("sleep", "sleep"), ("spin", "cpu"), ("disk", "device"), ("pass", "")):
@@ -395,7 +395,7 @@ def slow_network(delay_ms: int, *more: str) -> None:
 
 
 def mountstats(point: Path) -> Counts:
-    """The same of an NFS mount, as the kernel counts it: per-op statistics of /proc/self/mountstats."""
+    """The requests of an NFS mount as the kernel counts them: per-op statistics of /proc/self/mountstats."""
     text = Path("/proc/self/mountstats").read_text(encoding="ascii")
     mine = next(part for part in text.split("device ") if f" mounted on {point} " in part)
     found = {}
@@ -408,7 +408,7 @@ def mountstats(point: Path) -> Counts:
 
 
 def changed(before: Counts, after: Counts) -> Counts:
-    """What was counted between the two."""
+    """The requests counted between @before and @after."""
     return {op: tuple(b - a for a, b in zip(before[op], after[op])) for op in after if after[op] != before[op]}
 
 
@@ -423,7 +423,7 @@ def compare_mountstats(gate: Gate, name: str, trace: Trace, before: Counts, afte
 
 
 def exported(metrics: Metrics) -> Counts:
-    """The same in the series of `serve`."""
+    """The requests of an NFS mount in the series of `serve`."""
     name = "iostrata_server_request"
     ops = {labels["op"] for found, labels, _ in metrics.series
            if found == f"{name}_errors_total" and labels["protocol"] == "nfs"}
@@ -608,7 +608,7 @@ def compare_served(gate: Gate, file: Path) -> None:
 
 
 def compare_keys(gate: Gate, file: Path, name: str) -> None:
-    """Whose requests, and on which file."""
+    """Requests to nfsd have their client's address, or their file, as a key."""
     for key, wanted in (("client", "10.99.0.2"), ("file", name)):
         with Trace("--by", key) as trace:
             fileio.read_at(str(file), range(0, READS * SIZE, SIZE), SIZE, os.O_DIRECT)
@@ -624,7 +624,7 @@ def compare_keys(gate: Gate, file: Path, name: str) -> None:
 
 @suite("server.served", 600)
 def served_requests(gate: Gate) -> None:
-    """What nfsd does for a client of another network namespace."""
+    """Requests that nfsd serves to a client in another network namespace."""
     gate.not_native("a file server and a network")
     nfs_modules(gate)
     disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=DELAY_MS * MS,

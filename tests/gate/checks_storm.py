@@ -50,7 +50,7 @@ def async_left(maps: Maps) -> dict[str, int]:
 
 
 def leftovers(trace: Trace, disk: Disk) -> dict[str, int]:
-    """What is kept of threads and I/O that are no more."""
+    """The elements that maps still have for threads, and for I/O, that no longer exist."""
     maps = Maps(trace.proc.pid)
     return {"helpers": dead_helpers(maps), "ios": ios_of(maps, disk),
             "threads": len(maps.elements("task_owners")),
@@ -78,7 +78,8 @@ def compare_counts(gate: Gate, trace: Trace, said: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def cpu_comes_and_goes(gate: Gate) -> Iterator[list[int]]:
-    """In guests. What it gives has one element for each time that the CPU went."""
+    """In guests, takes a CPU away and gives it back, again and again. The list yielded has one element for each
+    removal."""
     went: list[int] = []
     over = threading.Event()
 
@@ -142,8 +143,8 @@ def helpers_end(gate: Gate) -> None:
 
 @suite("A7.late-waking")
 def woken_late(gate: Gate) -> None:
-    """Somebody who is woken by a thread that completed a bio of its own long before: zram's are done
-    when they have been submitted. What he waited for is not that completion."""
+    """A thread that completed its own bio long before wakes another: zram's bios are done when they have been
+    submitted. The woken thread did not wait for this completion."""
     disk = machine.zram(gate.stack, gate.kept, 16)
     late = oracles.actor(gate.stack, "late", disk.path, str(LATE))
     with Trace("--all-files", "--comm", "gate-late") as trace:

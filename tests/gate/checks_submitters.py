@@ -79,8 +79,8 @@ def submitters(gate: Gate) -> None:
 
 @suite("A1.submitters.throttled")
 def held_back(gate: Gate) -> None:
-    """What blk-throttle has kept is queued by its own worker, and belongs to whoever submitted it; where
-    that function cannot be probed it is nobody's."""
+    """blk-throttle's own worker queues a throttled bio, whose request belongs to its submitter. Where that worker's
+    function cannot be probed, the request is nobody's."""
     disk = machine.loop(gate.stack, gate.kept, 16)
     group = machine.few_ios(gate.stack, [disk], "read", 200)
     functions = os.path.exists("/sys/kernel/tracing/kprobe_events")
@@ -94,7 +94,7 @@ def held_back(gate: Gate) -> None:
 
 @suite("A1.submitters.written-back")
 def charged(gate: Gate) -> None:
-    """What a kernel thread writes back is of the cgroup that it is charged to."""
+    """Writeback by a kernel thread belongs to the cgroup which is charged for the pages."""
     gate.not_native("controllers in all cgroups")
     root, wanted = Path("/sys/fs/cgroup"), {"io", "memory"}
     if not wanted <= set(machine.get(root / "cgroup.controllers").split()):

@@ -13,7 +13,8 @@ from harness import Gate, suite
 
 HERE = Path(__file__).resolve().parent
 
-# What its command line has makes it a gate's.
+# This process makes disks, mounts and settings as a gate does, and then kills itself. Its command line makes it a
+# gate's.
 KILLED = """
 import contextlib, fcntl, os, signal, sys
 sys.path.insert(0, sys.argv[1])

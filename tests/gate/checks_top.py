@@ -84,8 +84,8 @@ def each_its_own(gate: Gate) -> None:
 
 @suite("top.on-behalf")
 def written_back(gate: Gate) -> None:
-    """What is written back is of who made it dirty, even if that has ended, and not of who writes
-    it back: a kernel thread, or who calls sync. What a process writes itself is its own."""
+    """Writeback belongs to the dirtier, even one that has ended, and not to the kernel thread, or caller of sync, that
+    submits it. Direct writes belong to their process."""
     disk = machine.loop(gate.stack, gate.kept, 96)
     point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
     idle(disk)
@@ -106,7 +106,7 @@ def written_back(gate: Gate) -> None:
 
 
 def helpers_bytes(top: Top, disk: machine.Disk, op: str) -> dict[str, int]:
-    """What stands at kernel threads of those that may work for others, by name."""
+    """Bytes in the rows of kernel threads that may work for others, by name."""
     names = ("kworker", "jbd2", "loop", "xfs")
     rows = [row for row in top.rows("rows", disk=disk.name, op=op)
             if (row["comm"] or "").startswith(names)]
@@ -115,7 +115,7 @@ def helpers_bytes(top: Top, disk: machine.Disk, op: str) -> dict[str, int]:
 
 @suite("top.helpers.journal")
 def of_the_journal(gate: Gate) -> None:
-    """What the journal's thread writes is of who made it commit, and marked."""
+    """The requests of the journal's thread belong to the thread which made it commit, and are marked as a helper's."""
     disk = machine.loop(gate.stack, gate.kept, 96)
     point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
     idle(disk)
@@ -135,7 +135,7 @@ def of_the_journal(gate: Gate) -> None:
 
 @suite("top.helpers.loop")
 def of_a_loop_device(gate: Gate) -> None:
-    """What a loop device's thread writes to the disk below is of who wrote to the device."""
+    """The requests that a loop device's thread submits to the disk below belong to the writer of the device."""
     below = machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1, size=160)
     host = machine.mounted(gate.stack, gate.kept, below, "ext4")
     disk = machine.loop(gate.stack, gate.kept, 96, host)
@@ -157,8 +157,7 @@ def of_a_loop_device(gate: Gate) -> None:
 
 @suite("top.on-behalf.device")
 def written_to_a_device(gate: Gate) -> None:
-    """Of a block device each page is somebody's: who made it dirty, not who was the last on the
-    device."""
+    """Each dirty page of a block device belongs to its dirtier, not to the last user of the device."""
     disk = machine.loop(gate.stack, gate.kept, 64)
     wanted = {"first": 67 * 65536, "second": 101 * 65536}
     with open(disk.path, "rb"), shared(gate, kind=Top) as top:  # nobody is the last to close it, and writes all back
@@ -173,8 +172,8 @@ def written_to_a_device(gate: Gate) -> None:
 
 @suite("top.helpers.timer")
 def of_a_timer(gate: Gate) -> None:
-    """What the journal's thread writes because its time has come is nobody else's: not of who has the CPU
-    when the timer's interrupt comes, which is somebody on each."""
+    """A commit of the journal's thread by its timer belongs to nobody else: not to the thread on the CPU when the
+    timer's interrupt comes. Each CPU has such a thread."""
     disk = machine.loop(gate.stack, gate.kept, 96)
     point = machine.mounted(gate.stack, gate.kept, disk, "ext4", "noatime,commit=1")
     idle(disk)

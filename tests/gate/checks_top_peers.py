@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""top beside other tools that tell whose the I/O is, in the same seconds: the same processes, counts and
-bytes, where the others are right. What is not installed is skipped."""
+"""top beside other tools that tell processes' I/O apart, in the same seconds: the same processes, counts and bytes,
+where the others are right. Tools that are not installed are skipped."""
 from __future__ import annotations
 
 import re
@@ -16,7 +16,7 @@ from oracles import DiskStat
 from peers import Peer, bcc_headers
 from tool import Top
 
-# What each process does to the disk itself: how often, and so many bytes.
+# The direct I/O of each process: its type, the number of requests, and the bytes of each.
 DIRECT = {"reader1009": ("R", 1009, 4096), "reader53": ("R", 53, 65536), "writer101": ("W", 101, 8192)}
 BUFFERED, BUFFERED_SIZE = "buffered", 67 * 65536
 ALL_S = 600
@@ -24,7 +24,7 @@ ALL_S = 600
 
 @dataclass
 class Row:
-    """Of biotop; its Kbytes are rounded down."""
+    """A row of biotop, whose Kbytes are rounded down."""
 
     comm: str
     op: str
@@ -80,21 +80,21 @@ def beside_biotop(gate: Gate, theirs: Peer) -> None:
 
 @suite("top.peers.biotop", 240)
 def biotop(gate: Gate) -> None:
-    """Of libbpf-tools."""
+    """biotop of libbpf-tools."""
     gate.not_native("probes functions that everybody calls")
     beside_biotop(gate, Peer(gate, "biotop", "-C", "-r", "1000", str(ALL_S), ready=None))
 
 
 @suite("top.peers.bcc", 300)
 def bcc_biotop(gate: Gate) -> None:
-    """It compiles its program, which takes a while, and the kernel's headers."""
+    """biotop of bcc: it compiles its program at the start, which takes a while and needs the kernel's headers."""
     gate.not_native("probes functions that everybody calls")
     bcc_headers(gate)
     beside_biotop(gate, Peer(gate, "biotop-bpfcc", "-C", "-r", "1000", str(ALL_S)))
 
 
-# Reads and writes, and lives on for a while: what has ended is not in iotop's table. It has done so once
-# before, for reading its own code is I/O, too.
+# Reads and writes, and lives on for a while, since iotop's table has no ended processes. The process reads and writes
+# once before: reading its own code is I/O, too.
 WORKER = """
 import mmap, os, sys, time
 open("/proc/self/comm", "w").write("iotopped")
@@ -124,7 +124,7 @@ READ, WRITTEN = 53 * 65536, (23 + 67) * 65536
 
 @suite("top.peers.iotop", 240)
 def iotop(gate: Gate) -> None:
-    """Its figures are the kernel's of each process: what it read, and what it made dirty or wrote."""
+    """iotop's figures are the kernel's for each process: bytes read, and bytes made dirty or written."""
     disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1)
     theirs = Peer(gate, "iotop", "-b", "-a", "-k", "-P", "-qqq", "-d", "1", ready="")
     w = oracles.Process(gate.stack, "python3", "-c", WORKER, disk.path, str(3 + machine.slowness() / 2))

@@ -257,8 +257,8 @@ def compare_joined(gate: Gate, trace: Trace, ringer: Ringer, disk: machine.Disk,
 
 @suite("uring.joined")
 def joined(gate: Gate) -> None:
-    """A request that is merged into a younger one: all its time before that, too, was in the queue. The same
-    above a disk, on a device without requests."""
+    """A request that is merged into a younger one: all its time before the merge was in the queue, too. Once more on a
+    device without requests, above a disk."""
     need_uring()
     n = 23
     disks = [machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=1,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is charged up to the end of a request, and what after it; and to whom the end says nothing."""
+"""The time up to the end of a request and the time after it go to different strata. The end matters only to threads
+that wait for this request."""
 from __future__ import annotations
 
 import os
@@ -16,17 +17,17 @@ READERS, DELAY_MS, TRIES = 31, 200, 3
 
 
 def earliest_end(r: Json) -> int:
-    """The request that this read waited for did not end before."""
+    """The earliest end of the request for which this read waited, ns."""
     return int(r["start_ns"] + sum(r["strata"][s] or 0 for s in ("tag", "queue", "device")))
 
 
 def latest_end(r: Json) -> int:
-    """Nor after."""
+    """The latest end of the request for which this read waited, ns."""
     return int(r["start_ns"] + r["total_ns"] - r["strata"]["complete"] - r["strata"]["runq"])
 
 
 def read_the_same(fd: int, disk: Disk) -> None:
-    """One begins to read it, and then all others want it, too."""
+    """One thread begins to read a block, and then all others read the same block."""
     readers = [threading.Thread(target=os.pread, args=(fd, 4096, 8 << 20)) for _ in range(READERS)]
     for n, reader in enumerate(readers):
         reader.start()
@@ -37,7 +38,7 @@ def read_the_same(fd: int, disk: Disk) -> None:
 
 
 def wait_for_another(fd: int) -> None:
-    """Reads ahead, and then a pipe, which is empty until after that is done."""
+    """Reads ahead, and then reads an empty pipe, to which a timer writes only after the readahead is done."""
     here, there = os.pipe()
     os.posix_fadvise(fd, 16 << 20, 4096, os.POSIX_FADV_WILLNEED)
     threading.Timer(2 * DELAY_MS / 1000, os.write, (there, b"x")).start()

@@ -61,7 +61,7 @@ class Jobs:
         self.done: list[Json] = [job[op] for job, (op, _) in zip(said, ways(name))]
 
     def mean(self, what: str) -> float:
-        """Of all ways."""
+        """The mean of @what over all ways to read or write."""
         return sum(way[what]["mean"] * way["total_ios"] for way in self.done) / (BLOCKS * len(self.done))
 
 

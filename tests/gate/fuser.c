@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fuser DIR MODE MS [FILE]: a FUSE server, mounted at DIR until its stdin ends. It has one file,
- * "f" of 16 MiB. It prints "ready"; at its end, for each kind of request how many it has answered
- * and how many bytes these read or wrote.
+ * fuser DIR MODE MS [FILE]: a FUSE server, mounted at DIR until its stdin ends. The server has one
+ * file, "f" of 16 MiB, and prints "ready". At its end, the server prints the number and bytes of
+ * answered requests, by kind.
  *
- * MODE is what it does for MS milliseconds before it answers a READ or a WRITE: sleep, or spin. Or,
- * whatever MS says: disk, read from FILE past the page cache; pass, sleep, and let another thread
+ * MODE is the work before each answer to a READ or a WRITE. For MS milliseconds: sleep, or spin.
+ * For any time: disk, read from FILE past the page cache; or pass, sleep, and let another thread
  * answer.
  */
 #define _GNU_SOURCE

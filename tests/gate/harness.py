@@ -18,7 +18,7 @@ Figure = Union[int, float, str]
 
 
 class Skip(Exception):
-    """What a suite needs is not here; the text says what."""
+    """The machine lacks something that the suite needs; the text names the lacking thing."""
 
 
 class Broken(Exception):
@@ -93,7 +93,7 @@ class Gate:
 
     @contextlib.contextmanager
     def guarded(self, name: str, limit_s: int) -> Iterator[None]:
-        """Whatever goes wrong inside is one line, and the end of what is inside."""
+        """An error inside becomes one line of output, and ends the block inside."""
         self.prefix = name + "."
         signal.signal(signal.SIGALRM, _on_alarm)
         signal.alarm(limit_s)
@@ -122,7 +122,7 @@ SUITES: list[Suite] = []
 
 
 def suite(name: str, limit_s: int = 240) -> Callable[[Callable[[Gate], None]], Callable[[Gate], None]]:
-    """Registers a function that makes checks. What it skips or fails as a whole has its name."""
+    """Registers a function that makes checks. A skip or failure of the whole function has the suite's name."""
 
     def register(run: Callable[[Gate], None]) -> Callable[[Gate], None]:
         SUITES.append(Suite(name, limit_s, run))
@@ -147,8 +147,7 @@ def _one_line(text: str) -> str:
 
 
 class Stopwatch:
-    """What took how long, on stderr, if anybody wants to know; and how much of it was starting and
-    ending the tool."""
+    """Prints the time of each suite on stderr if asked for, and the share spent on starting and ending the tool."""
 
     shown = False
     starts, of_tool = 0, 0.0  # so far; s
@@ -168,10 +167,9 @@ class Stopwatch:
         print(f"      {time.monotonic() - self.start:6.1f} s  {self.name}{tool}", file=sys.stderr, flush=True)
 
 
-# A suite that failed on the machine itself is tried again: others use its CPUs, and some hypervisors'
-# kernels lose hits of probes that were just attached (CONTRIBUTING.md). What went wrong is told, and
-# so is how often. Guests have no such excuse: there, only checks of times are measured once more
-# (tests/vm/matrix).
+# A suite that failed on the machine itself is tried again: others use its CPUs, and some hypervisors' kernels lose hits
+# of probes that were just attached (CONTRIBUTING.md). Each failure is printed, and so is the number of tries. Guests
+# have no such excuse: there, only checks of times are measured once more (tests/vm/matrix).
 NATIVE_TRIES = 3
 
 
@@ -182,7 +180,7 @@ def _worth_another_try(results: list[Result]) -> bool:
 
 
 def run_suite(gate: Gate, todo: Suite) -> list[Result]:
-    """Its results, which are not told yet."""
+    """The results of the suite, not yet printed."""
     gate.held = []
     with Stopwatch(todo.name), gate.guarded(todo.name, todo.limit_s), gate.stack:
         todo.run(gate)

@@ -85,7 +85,7 @@ static int tmp_link(void)
 	return symlink("/etc/shadow", other) ? -1 : unlink(other);
 }
 
-/* Its own, in a directory that all may write to. */
+/* The tool's own file, in a directory to which all may write. */
 static int tmp_write(void)
 {
 	return closed(open(made, O_WRONLY));

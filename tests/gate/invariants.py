@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What holds in every row of every JSON, whatever was traced: parts of A2, A4 and A5.
+"""Rules that hold in every row of every JSON, for all options: parts of A2, A4 and A5.
 
 Every object that the tool prints during a run of the gate is looked at; the last suite reports.
 """
@@ -144,7 +144,7 @@ def look(one: Json, wall_ns: int, args: str) -> None:
 
 
 def look_at_top(one: Json, wall_ns: int, args: str) -> None:
-    """The same of @one that top printed."""
+    """Checks each row of @one, a line of JSON that top printed."""
     where = f"[top {args}]"
     for row in one["rows"]:
         spans = [row[name] for name in ("tag_ns", "queue_ns", "device_ns")]

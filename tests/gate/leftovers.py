@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a gate that was killed has left on this machine, and its end.
+"""Finds and removes everything that a killed gate left on this machine.
 
 All that a gate mounts, or attaches to loop devices, is in its scratch directory, which has its pid;
 so have the names of its dm devices and cgroups. Settings that it changes, directories outside, disks
@@ -27,7 +27,7 @@ def _boot() -> str:
 
 
 def mark(scratch: Path) -> None:
-    """Whose directory it is."""
+    """Notes in @scratch that this process owns the directory."""
     (scratch / "pid").write_text(f"{os.getpid()} {_boot()}\n", encoding="ascii")
 
 
@@ -72,7 +72,7 @@ def loops_below(where: Path) -> list[str]:
 
 
 def cgroups_of(pid: str) -> list[Path]:
-    """Those below others first."""
+    """The cgroups of a gate, inner ones first."""
     roots = _output("findmnt", "-n", "-r", "-t", "cgroup,cgroup2", "-o", "TARGET").split()
     tops = [Path(root, f"iostrata-gate-{pid}") for root in roots]
     return [Path(where) for top in tops if top.is_dir()
@@ -121,8 +121,8 @@ def _end(scratch: Path, pid: str) -> None:
 
 
 def sweep() -> list[Path]:
-    """Ends what gates left that run no more; their scratch directories. Of those of another boot (or,
-    in a guest, of the machine below) nothing else is left here."""
+    """Removes everything that ended gates left; returns their scratch directories. A gate of another boot (or, in a
+    guest, of the machine below) has left only its directory."""
     swept = []
     for scratch in (path for base in BASES for path in base.glob("iostrata-gate.*")):
         with contextlib.suppress(OSError, ValueError):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What this machine has, and disks, file systems and cgroups made for one suite or for the run.
+"""The abilities of this machine, and disks, file systems and cgroups made for one suite or for the run.
 
-Everything that is made is put onto an ExitStack in the same step, so it goes away on every exit.
-What is not there raises Skip with the reason.
+Everything that is made is put onto an ExitStack in the same step, so it goes away on every exit. A lacking ability
+raises Skip with the reason.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _kept: list[ExitStack] = []  # of the run
 
 
 def run(*argv: str, timeout: float = 60) -> str:
-    """Runs a program to its end; what it printed. Its failure raises with what it said."""
+    """Runs a program to its end; returns its output. A failed program raises RuntimeError with its output."""
     done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout, check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(argv)}: exit {done.returncode}: {done.stderr or done.stdout}")
@@ -71,13 +71,13 @@ def wait_for(what: Callable[[], bool], seconds: float = 5) -> bool:
 
 
 def wait_until(what: Callable[[], bool], seconds: float = 5) -> None:
-    """The same where nothing that follows would make sense without it."""
+    """Waits for @what, at most @seconds; raises if this never becomes true."""
     if not wait_for(what, seconds):
         raise Broken(f"waited in vain for {seconds} s")
 
 
 def note(stack: ExitStack, path: Path | str, old: str) -> None:
-    """What will undo a change of the machine, if this process cannot any more: see leftovers.py."""
+    """Notes how to undo a change of the machine, in case this process is killed: see leftovers.py."""
     if _scratch:
         leftovers.note(stack, _scratch[0], path, old)
 
@@ -214,7 +214,7 @@ def scsi_debug(stack: ExitStack, kept: ExitStack, **params: int) -> Disk:
 
 
 def dm(stack: ExitStack, kept: ExitStack, module: str, name: str, table: str) -> Disk:
-    """What device mapper makes of @table with the target of @module."""
+    """The device mapper's device for @table, with the target of @module."""
     need_module(kept, module)
     name = f"iostrata-gate-{os.getpid()}-{name}"
     run("dmsetup", "create", "--noudevsync", "--noudevrules", name, "--table", table)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the programs of a running tool keep in the kernel: its maps, looked at from outside."""
+"""The maps of a running tool's BPF programs, read from outside."""
 from __future__ import annotations
 
 import contextlib
@@ -56,7 +56,7 @@ def _map_ids(pid: int) -> set[int]:
 
 
 def _bpftool(*args: str) -> Any:
-    """What it has to say. It may complain first, of a kernel that is older than it."""
+    """The JSON that bpftool prints. bpftool may first complain of a kernel older than itself."""
     text = run("bpftool", "-j", *args) or "[]"
     while True:
         found, end = json.JSONDecoder().raw_decode(text)
@@ -66,8 +66,7 @@ def _bpftool(*args: str) -> Any:
 
 
 def listed(kind: str) -> list[Json]:
-    """All programs, maps or links ("prog", "map", "link") there are. One that goes while they are listed makes
-    bpftool end with an error."""
+    """All programs, maps or links ("prog", "map", "link"). bpftool ends with an error if one goes away meanwhile."""
     found: list[Json] = []
     for left in reversed(range(TRIES)):
         try:
@@ -80,7 +79,7 @@ def listed(kind: str) -> list[Json]:
 
 
 class Maps:
-    """Those of process @pid. Elements are bytes: the kernel's types say where in them what is."""
+    """The maps of process @pid. Elements are bytes: the kernel's types give the place of each member."""
 
     def __init__(self, pid: int) -> None:
         ids = _map_ids(pid)
@@ -106,7 +105,7 @@ class Maps:
         return next(t for t in self._types.values() if matches(t))
 
     def member(self, struct_name: str, member: str) -> int:
-        """Its offset, bytes."""
+        """The offset of @member in @struct_name, bytes."""
         found = self._find(lambda t: t["kind"] == "STRUCT" and t["name"] == struct_name)
         return next(m["bits_offset"] for m in found["members"] if m["name"] == member) // 8
 

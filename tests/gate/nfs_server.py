@@ -21,7 +21,7 @@ def put(file: str, text: str) -> None:
 
 
 def root_handle(point: str) -> bytes:
-    """What a client of version 3 calls the exported directory."""
+    """The file handle that a client of NFS version 3 has for the exported directory."""
     with open("/proc/fs/nfsd/filehandle", "r+b", buffering=0) as f:
         f.write(f"client {point} 64\n".encode())
         return bytes.fromhex(f.read(4096).decode().strip().replace("\\x", ""))

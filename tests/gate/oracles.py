@@ -63,7 +63,7 @@ class DiskStat:
 
 
 def longest(disk: machine.Disk, op: str) -> int:
-    """Of a request of that kind on @disk, bytes."""
+    """The longest request of type @op on @disk, bytes."""
     if op == "D":
         return int(machine.get(disk.sys / "queue/discard_max_bytes"))
     return int(machine.get(disk.sys / "queue/max_sectors_kb")) << 10
@@ -148,7 +148,7 @@ class Process:
 
     @property
     def key(self) -> str:
-        """What the tool calls it in `--by pid`."""
+        """The key of this process' rows in `--by pid`."""
         return str(self.proc.pid)
 
     def _end(self) -> None:
@@ -166,7 +166,7 @@ class Process:
         return line
 
     def _schedstat(self) -> tuple[int, int]:
-        """What the scheduler says that its first thread was on a CPU, and waited for one, ns."""
+        """The time of the process' first thread on a CPU, and waiting for one, by the scheduler's statistics, ns."""
         try:
             cpu, waited, _ = machine.get(f"/proc/{self.pid}/schedstat").split()
         except FileNotFoundError:
@@ -175,7 +175,7 @@ class Process:
 
     @staticmethod
     def _taken_ns() -> int:
-        """What interrupts and a hypervisor took from all CPUs since the boot, to a tick."""
+        """The time that interrupts and a hypervisor took from all CPUs since the boot, in whole ticks, ns."""
         irq, softirq, steal = (int(n) for n in machine.get("/proc/stat").split("\n", 1)[0].split()[6:9])
         return (irq + softirq + steal) * 10**9 // os.sysconf("SC_CLK_TCK")
 
@@ -223,7 +223,7 @@ def actor(stack: ExitStack, *argv: str, source: Path = ACTOR, bits: int = 64) ->
 
 
 def all_kinds() -> list[str]:
-    """What tests/workload knows, by its source: so a kind that is added is tested at once."""
+    """All kinds in the source of tests/workload: each new kind is tested at once."""
     kinds = re.findall(r'^\s*\{\s*"(\w+)", run_', WORKLOAD.read_text(encoding="utf-8"), re.MULTILINE)
     if len(kinds) < 40:
         raise Broken(f"only {len(kinds)} kinds found in {WORKLOAD}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Other tools that trace, in the same run. What is not installed is skipped."""
+"""Other tools that trace, in the same run. Tools that are not installed are skipped."""
 from __future__ import annotations
 
 import os

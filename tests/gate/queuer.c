@@ -79,7 +79,9 @@ static void reap(int n)
 	}
 }
 
-/* Submits what is queued, and waits for all of it. One that is refused ends a call. */
+/*
+ * Submits all queued iocbs, and waits for their ends. A refused iocb ends the call of io_submit().
+ */
 static void go(void)
 {
 	int at = 0, done, accepted = 0;

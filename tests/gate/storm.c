@@ -229,7 +229,8 @@ static void on_signal(int signo)
 
 /*
  * Signals for this thread alone, at times that fit nothing else: each is taken by the handler, so a
- * call that it ends returns EINTR. One that another thread took would have the call begin again.
+ * call that it ends returns EINTR. A signal that another thread took would make the call begin
+ * again.
  */
 static timer_t take_signals(uint32_t seed)
 {

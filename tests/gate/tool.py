@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs iostrata. Whatever it prints as JSON goes through objects(), which validates it by its schema; intervals
-of breakdown and top also go through invariants.py."""
+"""Runs iostrata. All JSON goes through objects(), which validates each line by its schema; intervals of breakdown and
+top also go through invariants.py."""
 from __future__ import annotations
 
 import functools
@@ -29,13 +29,13 @@ BUILT = Path(os.environ.get("IOSTRATA") or BUILD / "iostrata")
 START_S, STOP_S = 120, 60
 INCOMPLETE, TOOL_FAILED = 5, 125
 
-# What some kernels cannot tell, whoever asks, and what doctor calls it.
+# Abilities that some kernels lack, and doctor's names for them.
 SPECIAL = {"aio": "libaio", "uring": "io_uring", "fault": "page faults", "vfs": "vfs"}
 _copied: list[str] = []
 
 
 def take(directory: Path) -> None:
-    """A copy is what is run: that another is built meanwhile makes no difference."""
+    """Runs are of a copy: a build meanwhile makes no difference."""
     _copied.append(shutil.copy(BUILT, directory / "iostrata"))
 
 
@@ -117,7 +117,7 @@ class Trace:
             self.proc.send_signal(signo)
 
     def end(self, *codes: int) -> str:
-        """Ends it, with 0 or one of @codes. What it has printed, if that is a pipe."""
+        """Ends the run, with 0 or one of @codes as its exit code; returns its output, if this is a pipe."""
         begin = time.monotonic()
         self.signal(signal.SIGINT)
         try:
@@ -140,7 +140,7 @@ class Trace:
         return self
 
     def judge(self, *more: int) -> None:
-        """It has ended as it should: 0, its command's status, or 5, or one of @more where asked for."""
+        """Raises unless the exit code is as expected: 0, one of @more, the command's status, or 5 with --strict."""
         good = {0, *more} | ({INCOMPLETE} if "--strict" in self.args else set())
         if "--" in self.argv and 0 <= self.code < TOOL_FAILED:
             return
@@ -168,7 +168,7 @@ class Trace:
         else:
             self.stop()
 
-    # What it said.
+    # Parts of the run's output.
 
     @property
     def json(self) -> Json:
@@ -185,7 +185,7 @@ class Trace:
         return sum(row[member] for row in self.rows(what, **match))
 
     def strata(self, **match: Any) -> dict[str, int]:
-        """Those that were measured: what is null is none that is 0."""
+        """The sums of all strata that were measured: a stratum that is null is left out."""
         sums: dict[str, int] = {}
         for row in self.rows("ops", **match):
             for name, ns in row["strata"].items():
@@ -204,7 +204,7 @@ class Trace:
 
 
 def ask_doctor(*args: str) -> Json:
-    """What `iostrata doctor -j` says of this kernel."""
+    """The JSON of `iostrata doctor -j`."""
     done = subprocess.run([copy(), "doctor", "-j", *args], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           check=False)
     if done.returncode:
@@ -214,7 +214,7 @@ def ask_doctor(*args: str) -> Json:
 
 @functools.cache
 def doctor() -> dict[str, bool]:
-    """What works on this kernel. Asked once."""
+    """Doctor's finding for each ability of this kernel; doctor is asked once."""
     return {finding["what"]: finding["works"] for finding in ask_doctor()["findings"]}
 
 
@@ -317,8 +317,8 @@ class Shared:
 
 @contextmanager
 def shared(gate: Gate, *args: str, kind: type[Trace] = Trace) -> Iterator[Trace]:
-    """As if it were a run of its own, which it is natively. Its options must tell those that use it apart: a
-    process is chosen by its name, which is known before there is one."""
+    """Gives several suites one run of the tool; natively, each suite has a run of its own. The options must tell the
+    suites' I/O apart: processes are chosen by name, since suites start them during the run."""
     if not gate.native or kind is Top:
         args = *args, Shared.INTERVAL_S
     trace = kind(*args)
