@@ -54,8 +54,8 @@ adds_up() { # FILE
 	"$iostrata" compare -j "$made/base.ios" "$made/same.ios" | cmp - <(echo "$output")
 }
 
-# Of the 105 pairs of 15 runs that nothing tells apart, 2 at most may be told apart; of 30 pairs of which
-# one has 10 % more, 29 at least must be. 2,000 fsyncs a side.
+# 15 equal runs make 105 pairs: at most 2 of these pairs may be told apart. At least 29 of 30 pairs with a planted 10 %
+# must be told apart. Each side has 2,000 fsyncs.
 @test "compare: what is chance is no claim, what is planted is found" {
 	local i k claims=0 found=0 covered=0
 	for ((i = 0; i < 15; i++)); do

@@ -34,7 +34,7 @@ completed() {
 	wait_until shows "^> $2" || { echo "'$1' is not made '$2', but:"; screen; return 1; }
 }
 
-# The same in every shell, once it is ready.
+# Every shell completes these words, once the shell is ready.
 completes_words() {
 	wait_until shows '^ready'
 	completed "iostrata bre" "iostrata breakdown ?$"

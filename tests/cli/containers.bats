@@ -20,7 +20,7 @@ box() {
 # Reads 23 times, and as nobody else does here.
 reads() { printf 'dd if=/dev/zero of=/dev/null bs=%s count=23 status=none' "$1"; }
 
-# What docker gives by default, and --cap-add.
+# Docker's default capabilities, and those of --cap-add.
 given=-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_bind_service,+net_raw
 given+=,+sys_chroot,+mknod,+audit_write,+setfcap,+bpf,+perfmon
 

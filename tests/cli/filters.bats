@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Whose I/O: processes, names, kinds, files and cgroups, one or several.
+# Filters of I/O: by process, name, kind, file and cgroup; one or several.
 # shellcheck disable=SC2154,SC2030,SC2031,SC2016 # bats sets them; jq and sh have dollars of their own
 
 load lib

@@ -41,7 +41,7 @@ answers() {
 	((status == 0))
 }
 
-# What the file has under a name, whatever its place.
+# of_yaml NAME: the values of NAME in the file, wherever NAME stands.
 of_yaml() { sed -n "s/^ *$1: *//p" iostrata.yaml | sed 's/ *#.*//'; }
 
 @test "the DaemonSet asks for two capabilities, and starts what there is" {
@@ -58,7 +58,7 @@ of_yaml() { sed -n "s/^ *$1: *//p" iostrata.yaml | sed 's/ *#.*//'; }
 	((status == 0))
 }
 
-# Of busybox alone, to see whether podman can run anything.
+# Skips the test if podman cannot run a container which has busybox alone.
 podman_works() {
 	command -v podman >/dev/null || skip "there is no podman"
 	[[ -e /sys/fs/cgroup/cgroup.procs ]] || skip "the containers of podman are in no cgroup of version 2 here"

@@ -23,7 +23,7 @@ funcs_of_calls() {
 	[[ -s $tmp/out ]] || cp "$tmp/err" "$tmp/out" # a table
 }
 
-# What calls.c says of itself.
+# The calls that calls.c announces.
 counts='{"calls_top": 23, "calls_mid": 46, "calls_leaf": 233, "calls_again": 1111, "calls_tail": 101,
 	"calls_throw": 13, "calls_catch": 13, "calls_die": 7}'
 

@@ -126,8 +126,8 @@ load funcs
 	says "'1.5' for COUNT: not a whole number"
 }
 
-# Those before it are probed for a second when the last of them is. Not more: they take as long to remove,
-# behind the test, and keep the next from it.
+# The first functions are probed for a second when the last function is. They are not more, since removing the probes
+# takes as long, after the test, and delays the next test.
 @test "what is called while functions are being attached is not in the first interval" {
 	has_probe uprobe || skip "no uprobes here"
 	libc_copy

@@ -338,7 +338,7 @@ no_debug_file() {
 	[[ $output == *'_start ['*': not traced: nothing calls it'* ]]
 }
 
-# What unwinds the stack finds the kernel's return address, and no handler behind it.
+# A program that unwinds the stack finds the kernel's return address, and no handler behind it.
 @test "programs that unwind the stack are probed with --risk-exceptions only" {
 	cc -O1 -x c -o "$tmp/throws" - -lgcc_s <<-'EOT'
 		#include <unwind.h>

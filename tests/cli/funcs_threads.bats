@@ -28,8 +28,8 @@ load funcs
 		and ([.lost[]] | add) == 0'
 }
 
-# Nobody who is traced catches them, so nothing else tells that they are over. That is so, too, after the
-# thread was deeper in such functions than there is room for.
+# No traced function catches these jumps, so nothing else tells that the calls are over. The calls are over, too, after
+# the thread was deeper in such functions than there is room for.
 @test "calls that are left over megabytes of stack, or from the stack for signals" {
 	cc -O1 -x c -o "$tmp/far" - <<-'EOT'
 		#include <alloca.h>

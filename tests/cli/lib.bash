@@ -8,8 +8,8 @@ tmp=$BATS_TEST_TMPDIR
 # The program itself, and no wrapper that starts ten others.
 python=/usr/bin/python3
 [[ -x $python ]] || python=python3
-# As the gate's suites on this machine (tests/gate/harness.py): a test that failed is tried again,
-# and that is told. What always fails fails.
+# As for the gate's suites on this machine (tests/gate/harness.py), a test that failed is tried again, and bats says so.
+# A test that always fails has failed.
 export BATS_TEST_RETRIES=2
 if ((${BATS_TEST_TRY_NUMBER:-1} > 1)); then
 	echo "# once more: $BATS_TEST_NAME" >&3
@@ -68,8 +68,8 @@ expect() {
 	fi
 }
 
-# says REGEX [HINT-REGEX]: stderr is one "error:" line that matches, and one "hint:" line if asked
-# for; nothing is on stdout. What traces may have said so before.
+# says REGEX [HINT-REGEX]: stderr is one "error:" line that matches, and one "hint:" line if asked for; nothing is on
+# stdout. Lines of a run that traces, before its error, are left out.
 says() {
 	local text
 	text=$(grep -vE '^tracing|^[0-9]+ recordings are added up' <<<"$stderr")

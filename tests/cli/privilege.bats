@@ -8,7 +8,7 @@ setup() { need_root; }
 
 teardown() { end_spawned; }
 
-# What /proc/PID/status of the tool has under NAME.
+# status_of NAME: the value of NAME in /proc/PID/status of the tool.
 status_of() { sed -n "s/^$1:\t//p" "/proc/$pid/status"; }
 
 enough=+bpf,+perfmon

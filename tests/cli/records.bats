@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# report, compare, explain and export of long recordings, which tests/records.c makes: how long they take, and how
-# much memory. Their own CPU time counts, the least of three: others may be at work.
+# report, compare, explain and export of long recordings, which tests/records.c makes: the CPU time and memory that each
+# takes. CPU time is a program's own, the least of three: others may be at work.
 # shellcheck disable=SC2016 # the shell's own that is started
 
 load lib

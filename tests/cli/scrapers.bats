@@ -68,7 +68,7 @@ query() {
 # is VALUE PROMQL: there is one, and it is that
 is() { [[ $(query "$2") == "$1" ]]; }
 
-# Not one sample of it: what is asked for has a > 0 in it that must never hold. But of what is compared there is some.
+# PROMQL has samples, and none of them is above LIMIT.
 never() { # PROMQL LIMIT
 	[[ -n $(query "$1") ]] || { echo "nothing at all: $1"; return 1; }
 	[[ -z $(query "($1) > $2") ]] || { query "($1) > $2"; echo "is there: ($1) > $2"; return 1; }
@@ -78,7 +78,7 @@ counters="operation_duration_seconds_bucket operation_duration_seconds_sum opera
 	operation_seconds_total operation_bytes_total operation_errors_total lost_total"
 whole='sum by (op, fs) (iostrata_operation_duration_seconds_sum)'
 
-# What holds of all series, whenever they are looked at.
+# Rules that hold for all series at any time.
 holds() {
 	never "abs(sum by (op, fs) (iostrata_operation_seconds_total) - $whole)" 1e-6
 	never "abs(iostrata_operation_duration_seconds_bucket{le=\"+Inf\"} - ignoring (le)

@@ -27,7 +27,7 @@ teardown() { end_in_dir; }
 	done
 }
 
-# What was recorded is printed twice, as text and as JSON: the figures are the same.
+# A recording is printed as text and as JSON: the figures are the same.
 @test "a figure on the first screen is in JSON under the name that the manual has" {
 	"$iostrata" record -o "$dir/trace" -- sh -c \
 		'dd if=/dev/zero of="$0/file" bs=4k count=101 conv=fsync; cat "$0/file"' "$dir" >"$tmp/ignored" 2>&1

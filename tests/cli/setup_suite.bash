@@ -4,5 +4,5 @@
 
 setup_suite() { mkdir "$BATS_SUITE_TMPDIR/json"; }
 
-# Whatever JSON a test has looked at is as its schema in docs/schema says. Each file's name tells its test.
+# Each JSON that a test has looked at fits its schema in docs/schema. Each file's name tells the file's test.
 teardown_suite() { find "$BATS_SUITE_TMPDIR/json" -type f -exec tests/schema.py {} +; }

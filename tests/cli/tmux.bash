@@ -33,7 +33,7 @@ types() {
 
 flag() { in_tmux display-message -p "#{$1}"; }
 
-# What a full screen changes of a terminal, in a line.
+# The states of a terminal that a full screen changes, in a line.
 terminal_state() {
 	echo "alternate $(flag alternate_on) cursor $(flag cursor_flag) keypad $(flag keypad_flag)" \
 		"mouse $(flag mouse_any_flag)"
@@ -55,7 +55,7 @@ full_screen() {
 	screen_pid=$(<"$tmp/pid")
 }
 
-# It has ended with STATUS, and has left the terminal as it was.
+# The full screen has ended with STATUS, and has left the terminal as before.
 screen_ended() { # STATUS
 	wait_until test -s "$tmp/after"
 	wait_until shows '^done'
