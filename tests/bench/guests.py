@@ -11,27 +11,27 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
 
-# Kinds of loop.c, and how many operations. What these are is in report.WORKLOADS.
+# Kinds of loop.c, and the number of operations of each; report.WORKLOADS describes the kinds.
 FULL = ("clock:200 pread:2000 read:2000 write:2000 wback:600 openclose:1000 fsync:300 dread:600 "
         "uring:600 fault:2000 anon:2000 getppid:4000")
 QUICK = ("clock:200 pread:2000 dread:300 uring:300 write:2000 openclose:500 fsync:200 fault:2000 anon:2000 "
          "getppid:4000")
 QUICK_ROWS = ("breakdown|breakdown -T *|breakdown --by pid|breakdown --slowest 5|funcs|"
               "funcs --probe kprobe")
-# Where a direct read goes through a worker and a softirq, whose waking top follows.
+# On 5.10 a direct read goes through a worker and a softirq, and top follows their waking.
 QUICK_5_10 = "clock:200 dread:300"
 QUICK_ROWS_5_10 = "top|top -b"
 
-# In the order in which loop.c prints its calls: what breakdown calls them.
+# The calls of loop.c in the order of its output, by breakdown's names.
 COUNTED = ("read", "write", "open", "fsync", "uring")
 CALLS = COUNTED[:-1]
-# What a mode counts, if not all of them.
+# The calls that a mode counts, if it does not count all.
 COUNTS_ONLY = {"breakdown -T syscall": CALLS, "breakdown -T vfs": CALLS, "breakdown -T ext4": CALLS,
                "breakdown -T blk": (), "breakdown -p 1": (), "breakdown --op fsync": ("fsync",),
                "funcs": ("read",), "funcs --probe kprobe": ("read",), "funcs --tree": ("read",),
                "funcs --probe kprobe.session": ("read",), "funcs -p 1": (), "top": ("fsync",), "top -b": (),
                "serve": ()}
-# Where a read of io_uring is one, too.
+# Modes which count a read of io_uring as a read, too.
 URING_READS = ("breakdown -T ext4", "funcs", "funcs --probe kprobe", "funcs --probe kprobe.session", "funcs --tree")
 
 
@@ -65,7 +65,7 @@ def is_ours(row: str) -> bool:
 
 
 def _miscounted(name: str, row: dict) -> list[str]:
-    """What a tool of ours counted, where that is not what was done."""
+    """The calls of each kind of which a tool of ours counted too many or too few."""
     wrong = []
     for op in COUNTED:
         calls = row["calls"][op] if op in COUNTS_ONLY.get(name, COUNTED) else 0
@@ -78,7 +78,8 @@ def _miscounted(name: str, row: dict) -> list[str]:
 
 
 def fetch(kernel: str) -> None:
-    """What is not in the cache; boot complains if it does not come. Headers are for bcc."""
+    """Fetches the kernel, and its headers for bcc, if they are not in the cache. boot complains if the kernel stays
+    away."""
     fetched = 1
     if shutil.which("ext4dist-bpfcc"):
         fetched = subprocess.run([TESTS / "vm/fetch", "--headers", kernel], check=False,

@@ -216,7 +216,9 @@ static int lseek_start(void)
 	return lseek(fd, 0, SEEK_SET);
 }
 
-/* What was appended goes; nothing of it is left to be done in the next batch. */
+/*
+ * Cuts the appended data off, and writes the cut to disk: the next batch has nothing of it to do.
+ */
 static int cut_appended(void)
 {
 	return ftruncate(fd, SIZE) || file_sync() ? -1 : 0;

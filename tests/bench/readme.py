@@ -42,7 +42,7 @@ def _differ(ours: str, run: str, share: float, least: float) -> bool:
 
 
 def differences(readme: str, run: str) -> Iterator[str]:
-    """What the README says otherwise, a line each."""
+    """The differences between the README's figures and the run's, a line each."""
     theirs = tables(run)
     for head, rows in tables(readme).items():
         share, least = NATIVE if "start, ms" in head else GUEST

@@ -19,7 +19,7 @@ WORKLOADS = {
 # In the README's table.
 COLUMNS = {"pread": "read", "write": "write", "openclose": "open, close",
            "fsync": "append, fsync", "dread": "direct read", "getppid": "getppid"}
-# Which empty programs a row is to be compared with; "floor" if it is not here.
+# The row of empty programs with which a row is compared; "floor" for a row that is not here.
 FLOORS = {
     "breakdown -T syscall": "floor syscall",
     "breakdown -T vfs": "floor vfs",
@@ -48,7 +48,7 @@ def extra(rows: dict, row: str, workload: str) -> float | None:
 
 
 def bytes_an_op(rows: dict, row: str, workload: str) -> float | None:
-    """Of the file that it writes, None if it writes none."""
+    """Bytes an operation in the file that the row's tool writes; None if the tool writes no file."""
     return rows.get(row, {"ops": {}})["ops"].get(workload, {}).get("bytes")
 
 

@@ -40,7 +40,7 @@ def commands(work: Path, load: str) -> dict[str, list[str]]:
 
 
 def _cpu_seconds(pid: int) -> float:
-    """Of a process and of those that it waited for."""
+    """The CPU time of process @pid, and of its children that have ended, s."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
     return sum(int(n) for n in fields[11:15]) / os.sysconf("SC_CLK_TCK")
 
@@ -50,14 +50,14 @@ def _bytes(directory: Path) -> int:
 
 
 def _resident(pid: int) -> int:
-    """The most so far, in bytes."""
+    """The largest resident memory of process @pid so far, bytes."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     hwm = re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
     return int(hwm[1]) * 1024 if hwm else 0
 
 
 def _told_lost(text: str) -> int:
-    """What a tool says that it lost: "lost 17 operations", "1,234 events lost", "LOST 5 events"."""
+    """The losses that a tool prints: "lost 17 operations", "1,234 events lost", "LOST 5 events"."""
     found = re.findall(r"(?i)\blost\s+([\d,]+)|([\d,]+) (?:events?|records?|operations?|requests?)\s+(?:were )?lost",
                        text)
     return sum(int((a or b).replace(",", "")) for a, b in found)
