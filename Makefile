@@ -185,7 +185,7 @@ fuzz:
 
 fuzzers: $(FUZZERS) $(O)/records
 
-# What the pages say of options and columns comes from the tables that -h is printed from.
+# Options and columns in the pages come from the tables from which -h is printed.
 man: $(PAGES)
 
 $(B)/man/%: man/%.scd man/page.awk $(O)/iostrata
@@ -206,7 +206,7 @@ install: all man
 	for file in iostrata.yaml grafana/iostrata.json prometheus/rules.yml; do \
 		install -D -m 644 $$file $(SHARE)/doc/iostrata/$$file || exit; done
 
-# Of the static program alone: any tool that builds from a Containerfile.
+# The image has the static program alone. Any tool that builds from a Containerfile can make the image.
 CONTAINER_TOOL ?= $(shell for tool in podman docker; do $$tool info >/dev/null 2>&1 && echo $$tool && break; done)
 VERSION = $(shell sed -n 's/.*IOSTRATA_VERSION "\(.*\)"/\1/p' src/run/cli.h)
 

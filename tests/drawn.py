@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""drawn.py JSON [per-second] <SCREEN: whether each figure on a screen of top by process is the one
-that its JSON has, and each process of it is there. What differs is printed; status 1."""
+"""drawn.py JSON [per-second] <SCREEN: compares the figures and processes on a screen of top by process with top's JSON.
+Differences are printed; then the status is 1."""
 import json
 import re
 import sys

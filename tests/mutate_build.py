@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Builds mutants quickly: only what a changed file is in, and links only the tests that it is in.
 
-All is built once, in build/mutate of a copy of the tree, without debugging information and warnings;
-then a mutant costs the objects that its file is in. What compiles to the same objects is no mutant.
+All is built once, in build/mutate of a copy of the tree, without debugging information and warnings; then a mutant
+costs the objects that its file is in. A change that compiles to the same objects is no mutant.
 """
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def cpu_of_children() -> float:
 
 
 def test_fails(argv: list[str], cwd: Path, cpu_s: float, memory: int = 4 << 30) -> str | None:
-    """What a test program says is wrong; it is ended at the first check that fails."""
+    """The first failed check of a test program, which is ended then; None if all checks pass."""
     as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
     with subprocess.Popen(argv, cwd=cwd, env=os.environ | {"TMPDIR": str(cwd / "tmp")}, stdin=subprocess.DEVNULL,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
@@ -162,7 +162,7 @@ class Builder:
             self.seconds[source] = cpu_of_children() - begin
 
     def objects_named(self, names: set[str]) -> set[str]:
-        """Of the library's members: an archive knows them by their names alone."""
+        """The library's member objects called @names: an archive knows its members by their names alone."""
         return {self.object_of(s) for s in self.needs if s.startswith("src/") and Path(s).stem + ".o" in names}
 
     def link(self, main: str, changed: list[str], more: list[str]) -> tuple[str, str]:
@@ -175,7 +175,8 @@ class Builder:
         return f"./{exe}", done.stdout
 
     def sources_of(self, file: str) -> list[str]:
-        """What is to be compiled again: of a header, what names one of its functions."""
+        """The sources to compile again after a change of @file: for a header, only those that name one of its
+        functions."""
         users = [s for s, needs in self.needs.items() if file in needs]
         if not file.endswith(".h"):
             return users
@@ -207,7 +208,7 @@ class Builder:
                 yield test, objects & self.members[test]
 
     def unit_verdict(self, changed: list[str]) -> str | None:
-        """What a unit test says of it."""
+        """The first failed check of a unit test with the @changed objects; None if all pass."""
         for test, inside in self.tests_of(changed):
             main = self.object_of(test)
             exe, _ = self.link(main + (".new" if test in changed else ""), sorted(o + ".new" for o in inside), [])
@@ -229,7 +230,7 @@ class Builder:
         return inside, None
 
     def sanitized_verdict(self, changed: list[str]) -> str | None:
-        """The same with ASan and UBSan, which see what leaks, too."""
+        """The first failed check with ASan and UBSan, which see leaks, too; None if all pass."""
         lib = str(self.top / "build/san/libiostrata.a")
         if not self.sanitized:
             self.sanitized = [*shlex.split(self._variables([*SAN])[0]), "-g1", "-w", '-DOBJECTS_DIR="build/"']

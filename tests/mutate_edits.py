@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Edits of C sources, each by the name of a definition, an operation and words.
 
-An edit quotes no path and no line, so it survives moves, merges of files and reformatting. A
-definition is a function, a table, a macro or an enumerator, in any file under src. Its pieces are:
-statements; the parentheses of an if, while, switch or for; elements of a table; the innermost
-parentheses of a macro. The words of a piece are its tokens, and those of a case label before it.
-An edit changes every piece with all the words that it asks for. It does not fit if this changes no
-definition of its name, or more than one.
+An edit quotes no path and no line, so it survives moves, merges of files and reformatting. A definition is a function,
+a table, a macro or an enumerator, in any file under src. Its pieces are: statements; the parentheses of an if, while,
+switch or for; elements of a table; the innermost parentheses of a macro. The words of a piece are its tokens, and those
+of a case label before it. An edit changes every piece with all the words of the edit. An edit does not fit if it
+changes no definition of its name, or more than one.
 """
 from __future__ import annotations
 
@@ -332,7 +331,7 @@ def _brackets_around(tokens: list[Token], at: int) -> tuple[int, int] | None:
     return None
 
 
-# What is done with them.
+# Applying edits to sources.
 
 def applied(text: str, changes: list[Change]) -> str:
     for begin, end, new in sorted(changes, reverse=True):

@@ -42,7 +42,7 @@ class Mutant:
     nth: int = 1	# of lines that are alike
 
     def name(self) -> str:
-        """The same for as long as the line is."""
+        """The mutant's name, which stays the same as long as its line does."""
         return f"{self.file}: {self.rule}: {self.old.strip()} -> {self.text.strip()}" + \
             (f" (#{self.nth})" if self.nth > 1 else "")
 

@@ -39,7 +39,7 @@ def without_text(part: Any) -> Any:
 
 @functools.cache
 def validator(name: str) -> Callable[[Any], Any]:
-    """Of schema @name, "iostrata.top/1" for example."""
+    """The validator of schema @name, such as "iostrata.top/1"."""
     file = SCHEMAS / (name.removeprefix("iostrata.").replace("/", "-") + ".json")
     if not name.startswith("iostrata.") or not file.is_file():
         raise Invalid(f"there is no schema {name!r}")
@@ -48,7 +48,7 @@ def validator(name: str) -> Callable[[Any], Any]:
 
 
 def what_is_wrong(error: Any) -> str:
-    """The path, and what is not as it should be there; "data" is the line."""
+    """The path of the fault in a line ("data" is the line), and the kind of fault."""
     if error.rule == "required":
         lacking = [name for name in error.rule_definition if name not in error.value]
         return f"{error.name} has no {', '.join(lacking)}"

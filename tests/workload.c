@@ -20,7 +20,7 @@
  *
  * Exit status: 0; 1 if a call did not return what it should, or a preparation failed; 2 usage.
  *
- * What one operation of a kind is, where it is not just the call of its name:
+ * One operation of a kind, unless it is just the call of its name:
  *
  *   read, readv,          and an lseek (untraced) when the end of FILE is reached; what is
  *   write, writev         written is always overwritten
@@ -1039,7 +1039,7 @@ static int report(const struct count *setup, uint64_t elapsed_ns)
 	return unexpected ? 1 : 0;
 }
 
-/* What was called so far was setup. */
+/* Takes all calls so far for setup. */
 static void take_setup(struct count *setup)
 {
 	for (unsigned int i = 0; i < opt.threads; i++)

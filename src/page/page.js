@@ -148,7 +148,7 @@ function halfBegin(half) {
 	return half < 2 ? half * 16 : half % 2 ? 1.5 * 2 ** log2 : 2 ** log2;
 }
 
-/* What is shown: a part of the time. All pictures follow it. */
+/* The part of the time that is shown. All pictures follow this part. */
 
 const view = { from: 0, to: 0, followers: [] };
 let model = null;
