@@ -45,7 +45,7 @@ static const struct breakdown_view plain = {
 	.detail = 1,
 };
 
-/* What is printed, and released by fixture_done(). */
+/* A snapshot and its printed text; fixture_done() frees both. */
 struct fixture {
 	struct snapshot sn;
 	struct slow_op records[2];
@@ -409,7 +409,7 @@ static void the_answer_has_its_cause(void **state)
 	cause_is(ST_THROTTLE, 490, "\no other 100 % (sleep 51 %)\n");
 }
 
-/* What the first screen says of the run and of its losses. */
+/* The first screen names the run's options and its losses. */
 static void the_answer_is_of_what_was_asked(void **state)
 {
 	struct missing missing = { .stratum[ST_VFS] = "no function", .requests = "no tracepoint" };
@@ -869,7 +869,7 @@ static void completions_without_reap_are_told(void **state)
 	fixture_done(&f);
 }
 
-/* It is a loss for --strict, so it is one here. */
+/* A missing name is a loss for --strict, and so for the first screen. */
 static void a_name_that_is_missing_is_lost(void **state)
 {
 	struct breakdown_view v = plain;
@@ -1528,7 +1528,7 @@ static void json_keeps_all_sums(void **state)
 	fixture_done(&f);
 }
 
-/* Of faults that found their page only the number is known; they are beside the operations. */
+/* Minor faults have only a number, and stand beside the operations. */
 static void minor_faults_are_beside_operations(void **state)
 {
 	const struct missing unknown = { .minor_faults = "not recorded" };
@@ -1767,7 +1767,7 @@ static void daemons_have_parts(void **state)
 	fixture_done(&f);
 }
 
-/* Of SMB and 9p, neither bytes nor waits are known. */
+/* Servers of SMB and 9p have neither bytes nor waits. */
 static void servers_without_bytes_have_rows(void **state)
 {
 	static const char *const unknown[] = { "pid",        "mount",
@@ -1809,7 +1809,7 @@ static void servers_without_bytes_have_rows(void **state)
 	fixture_done(&f);
 }
 
-/* What reads read from devices; where that is not known it is null, never 0. */
+/* Reads have device bytes; where these are not known they are null, never 0. */
 static void reads_are_amplified(void **state)
 {
 	const struct missing unknown = { .device_bytes = "not recorded" };
@@ -1934,7 +1934,7 @@ static char *named(char *id, const char *title)
 	return id;
 }
 
-/* Of a container's id tables show what people use, and JSON all. */
+/* Tables show the short id of a container, as people use it; JSON shows the whole id. */
 static void containers_have_short_names(void **state)
 {
 	struct breakdown_view v = plain;
@@ -2229,7 +2229,7 @@ static void json_has_requests_of_recorded_operations(void **state)
 	fixture_done(&f);
 }
 
-/* What was not asked for is not missing, though null. */
+/* Figures of layers that were not asked for are null, but not missing. */
 static void json_of_a_layer_misses_nothing_else(void **state)
 {
 	static const struct {

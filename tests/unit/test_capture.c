@@ -47,7 +47,7 @@ static void rows_add(struct rowpack *c, int i)
 	}
 }
 
-/* The same at once. */
+/* Adds the same rows as a span, at once. */
 static void rows_add_span(struct rowpack *c, int i)
 {
 	static const uint64_t same = 4711;
@@ -377,8 +377,8 @@ static void a_full_disk(void **state)
 	}
 }
 
-/* They are counted only if they are lost: in memory, in a chunk that is not written, and in one
- * that makes room for the end. */
+/* Handles are counted only if they are lost: in memory, in a chunk that is not written, or in a
+ * chunk dropped to make room for the end. */
 static void handles_without_room_are_counted(void **state)
 {
 	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
@@ -830,7 +830,7 @@ static void beginning_and_end_are_as_written(void **state)
 	free(text);
 }
 
-/* Older recordings do not name the protocol. What is not known is not 0. */
+/* Older recordings do not name the protocol. An unknown figure is not 0. */
 static void protocols_of_servers(void **state)
 {
 	static const char old[] = "{\"servers\":[{\"server\":\"a\",\"op\":\"READ\",\"count\":1},"
@@ -879,7 +879,7 @@ static void hostile_servers(void **state)
 	assert_null(e.servers);
 }
 
-/* What a live run would have said of it. */
+/* A recording gives the same rows and intervals as a live run would have. */
 static void replayed(void **state)
 {
 	struct replay r = {

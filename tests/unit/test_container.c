@@ -112,7 +112,7 @@ static void test_paths(void **state)
 		check(paths[i].path, paths[i].id, paths[i].runtime, paths[i].pod);
 }
 
-/* What almost is an id, and names that somebody made to do harm. */
+/* Texts that almost are ids, and names made to do harm. */
 static void test_hostile(void **state)
 {
 	char path[70000], name[300];

@@ -40,7 +40,7 @@ static struct btf *kernel_types(void)
 	return btf;
 }
 
-/* What programs name: "task", "task___old" or "colour". */
+/* The types made for the one type which the programs name: "task", "task___old" or "colour". */
 static struct btf *made(const char *named, bool is_enum)
 {
 	struct btf *kernel = kernel_types(), *local = btf__new_empty(), *btf;

@@ -81,7 +81,7 @@ static void what_lies_on_what(void **state)
 	devices_done(&d);
 }
 
-/* What this machine has, and what a recording says of it. */
+/* A reader of a recording's header finds the same devices as on this machine. */
 static void a_header_has_this_machine(void **state)
 {
 	struct devices here = {}, read;

@@ -140,7 +140,7 @@ static void planted_is_first(void **state)
 	assert_true(right >= PLANTED_CAUSES - 1);
 }
 
-/* The same recordings, with the times exchanged between operations. */
+/* Recordings with a planted cause, but with the times exchanged between operations. */
 static void nothing_is_found_in_noise(void **state)
 {
 	(void)state;

@@ -270,7 +270,7 @@ static void regions_in_flight(void **state)
 	assert_int_equal(counts.locations, 16);
 }
 
-/* What a recorder never writes. */
+/* Writes records that no recorder writes. */
 static void hostile(struct writer *w)
 {
 	struct stored_op op = { .start_ns = 2000,

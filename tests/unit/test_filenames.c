@@ -27,7 +27,7 @@ static void name_read(struct filenames *n, unsigned int generation, unsigned lon
 	assert_int_equal(filenames_add(n, by, &name), 0);
 }
 
-/* The same of a block device: of its inode 94. */
+/* Reads the name of a block device, whose inode is 94. */
 static void device_read(struct filenames *n, const char *path)
 {
 	const unsigned long long by[2] = { FILE_KEY(DEV, true, 0), 94 };
@@ -37,7 +37,7 @@ static void device_read(struct filenames *n, const char *path)
 	assert_int_equal(filenames_add(n, by, &name), 0);
 }
 
-/* What two rows of two operations on a file are called. */
+/* Two rows of a file have the name @expected; @lost names are counted as lost. */
 static void assert_called(struct filenames *n, unsigned int generation, unsigned long long ino,
 			  const char *expected, uint64_t lost)
 {

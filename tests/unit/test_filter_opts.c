@@ -188,7 +188,7 @@ static void requests_are_chosen_by_some(void **state)
 		       "-T blk is about requests, --all-faults about operations");
 }
 
-/* Whatever was asked for before. */
+/* A filter's refusal depends on this filter alone, not on the filter asked about before. */
 static void requests_are_chosen_each_time(void **state)
 {
 	struct filters some = { .fs = { { "ext4" }, 1 }, .min_ns = 1 }, none = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which functions a file system has, from symbols. */
+/* The functions of a file system, from symbols. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

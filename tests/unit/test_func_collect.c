@@ -13,7 +13,7 @@
 #include "funcs/collect.h"
 #include "funcs/rows.h"
 
-/* What programs have written of one function. */
+/* The memory in which programs count one function. */
 static struct func_sums cells[2];
 static unsigned int hists[2 * HIST_N];
 static unsigned long long unreturned[2];

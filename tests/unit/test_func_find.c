@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which functions are meant, by several patterns and by long names; which must not be probed; names
- * of C++. */
+/* The functions named by several patterns and by long names; functions that must not be probed;
+ * names of C++. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

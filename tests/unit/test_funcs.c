@@ -81,7 +81,7 @@ static bool text_next(char *text, const char *letters, size_t max)
 	return true;
 }
 
-/* Whatever is told apart before is as fnmatch() alone says. */
+/* Globs match as fnmatch() does, whatever cases are handled before. */
 static void globs_match_as_ever(void **state)
 {
 	char glob[8] = "", name[8];
@@ -369,7 +369,8 @@ static void percentiles_are_of_calls(void **state)
 	free(text);
 }
 
-/* Of threads without room, the ends are seen as well, but by sessions. */
+/* A function call whose thread has no room is lost when the call begins. Only sessions see its end,
+ * and do not count the loss again. */
 static void a_loss_is_counted_once(void **state)
 {
 	struct func_live live = { .lost = { [FUNC_LOST_THREADS] = 3 } };

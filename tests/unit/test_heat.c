@@ -63,7 +63,7 @@ static void a_map_as_text(void **state)
 	free(h);
 }
 
-/* What ended early is at the left of the time that was recorded, in both maps alike. */
+/* Events of a run's first ms are at the left of the run's whole time, in both maps alike. */
 static void the_axis_is_of_all_the_time(void **state)
 {
 	struct heat *h = calloc(1, sizeof(*h));

@@ -78,7 +78,7 @@ static void read_back(struct fixture *f)
 	assert_true(f->rec.reader.ended);
 }
 
-/* Of all records two are calls about descriptors, and one of them comes first. */
+/* Two of all records are calls about descriptors, and one of these comes first. */
 static void handles_read(struct fixture *f)
 {
 	struct reason why;
@@ -251,7 +251,8 @@ static struct sent_op another_op(struct sent_op op, unsigned int i)
 	return op;
 }
 
-/* What is in a recording of @ops, but for handles, if they are given @together or each alone. */
+/* Writes @ops to a recording, @together or each alone, and reads its records except handles;
+ * returns their number. */
 static size_t events_of(const struct sent_op *ops, size_t n, bool together,
 			struct stored_event *ret_events)
 {

@@ -224,7 +224,7 @@ static void xids_of_two_clients(void **state)
 	join_done(&j);
 }
 
-/* Of requests with one xid, which began anew, some are missing on either side. */
+/* xids began anew, so several requests have one xid; some of them are missing on either side. */
 static void xids_again(void **state)
 {
 	struct join j = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which kernels bear programs with functions, by their names. */
+/* The kernels that bear programs with functions, by their names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whose numbers system calls have, live and in a recording. */
+/* The architecture whose numbers system calls have, live and in a recording. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -55,7 +55,7 @@ static size_t memory_used(void)
 	return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* What the drains of an interval add up to: two buckets of operations and of requests each. */
+/* Adds up the rows of an interval's drains: two buckets of operations and of requests each. */
 static void gather(struct rows *rows, struct threadnames *names)
 {
 	for (uint64_t i = 0; i < PROCESSES; i++) {

@@ -102,7 +102,7 @@ static void damaged_records_do_no_harm(void **state)
 	free(fn);
 }
 
-/* Of inode 7 of the file system 8:1. */
+/* The full path of inode 7 of file system 8:1, with the @names, is @expected. */
 static void full_path_is(struct file_name fn, const char *names, size_t len, const char *expected)
 {
 	struct path_file f = { 8 << 20 | 1, 7, &fn };

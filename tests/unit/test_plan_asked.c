@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whose functions a run probes, by the operations that are asked for. */
+/* The functions that a run probes, by the operations that are asked for. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

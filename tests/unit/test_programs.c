@@ -13,7 +13,7 @@ enum { THREADS = 7, HELPERS = 2, REQUESTS = 8, SIZE = 4096 };
 /* Where a thread is. */
 enum where { ON_CPU, READY, ASLEEP };
 
-/* What it sleeps for. */
+/* Why a thread sleeps. */
 enum reason { NOTHING, FOR_REQUEST, FOR_TAG, FOR_LOCK, FOR_THROTTLE, FOR_HELPER, FOR_UNKNOWN };
 
 struct actor;
@@ -108,7 +108,7 @@ static struct ktask *who_is_on(u32 cpu)
 	return on_cpu[cpu] ? &on_cpu[cpu]->task : &idle[cpu];
 }
 
-/* What happens next happens to @a, which runs. */
+/* @a, which runs, is current from now on. */
 static void be(struct actor *a)
 {
 	cpu_is(a->cpu, &a->task);
@@ -120,13 +120,13 @@ static u32 layer_of(const struct actor *a)
 	return a->depth[1] ? ST_FS : a->depth[0] ? ST_VFS : ST_SYSCALL;
 }
 
-/* Of a thread that sleeps for its request: what that is in. */
+/* The stratum of a thread which sleeps for its request @io. */
 static u32 waits_in(const struct io *io)
 {
 	return io->c ? ST_COMPLETE : io->d && !io->requeued ? ST_DEVICE : ST_QUEUE;
 }
 
-/* What the client of a helper waits for. */
+/* Sets the stratum of a helper's client, which sleeps for the helper. */
 static void client_waits(struct actor *helper)
 {
 	struct actor *client = helper->helper;
@@ -222,7 +222,7 @@ static void order_print(const char *what, const struct segments *s)
 	fprintf(stderr, "%s: %s\n", what, text);
 }
 
-/* Of an operation that never left the CPU only the times of the layers are kept. */
+/* An operation that never left the CPU keeps only the times of its layers. */
 static void order_settle(struct actor *a)
 {
 	struct segments layers = {};
@@ -300,7 +300,7 @@ static void call_returns(struct actor *a)
 	a->stratum = layer_of(a);
 }
 
-/* Of an operation without VFS functions of its own, no layer is entered. */
+/* An operation without VFS functions of its own enters no layer. */
 static bool may_call(const struct actor *a)
 {
 	return a->kind && a->kind != OP_META && a->n_calls < 5;
@@ -386,8 +386,8 @@ static void io_count(const struct io *io)
 		requests.max_ns = io->c - io->d;
 }
 
-/* It completes in an interrupt on @cpu, which wakes who waits for it; or, if @later, somebody does
- * that afterwards. */
+/* @io completes in an interrupt on @cpu. The interrupt wakes the owner; or, if @later, somebody
+ * else wakes the owner afterwards. */
 static void io_complete(struct io *io, u32 cpu, bool later)
 {
 	struct actor *a = io->owner;
@@ -495,7 +495,7 @@ static void helper_step(struct actor *h)
 	}
 }
 
-/* What @a, which runs, does next. */
+/* The next step of @a, which runs. */
 static void actor_step(struct actor *a)
 {
 	u64 taken[2] = { 0x1000 + a->task.t.pid, 0 };

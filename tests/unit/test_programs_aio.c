@@ -107,7 +107,7 @@ static void assert_count(u64 n)
 
 #define STRATA(...) ((u64[ST_N]){ __VA_ARGS__ })
 
-/* What is done at once, within io_submit(). */
+/* A request that completes at once, within io_submit(). */
 static void test_at_once(void **state)
 {
 	(void)state;
@@ -147,7 +147,7 @@ static void test_result(void **state)
 	assert_true(ops_counted(OP_AIO, NULL).bytes == 1ULL << 33);
 }
 
-/* One that is refused has no event, and is no operation. */
+/* A refused request has no event, and is no operation. */
 static void test_refused(void **state)
 {
 	(void)state;
@@ -240,7 +240,7 @@ static void test_buffered(void **state)
 	is_over();
 }
 
-/* The same by a thread that has polled a ring of io_uring before. */
+/* A buffered read of a thread that has polled a ring of io_uring before. */
 static void test_buffered_after_polls(void **state)
 {
 	(void)state;
@@ -560,7 +560,7 @@ static void one(struct request_of_aio *r)
 	aio_ends(r, SIZE);
 }
 
-/* What a record shows. */
+/* The members of the record of a request of libaio. */
 static void test_record(void **state)
 {
 	const struct slow_op *r;

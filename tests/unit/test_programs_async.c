@@ -121,7 +121,7 @@ static void test_batch(void **state)
 	is_over();
 }
 
-/* What completes after its thread went to wait, or left the call, had to be waited for. */
+/* A request was waited for if it completes after its thread went to wait, or left the call. */
 static void test_later(void **state)
 {
 	(void)state;
@@ -286,7 +286,7 @@ static void test_open(void **state)
 	assert_count(1);
 }
 
-/* What is closed is looked at before. */
+/* The file of a close is looked up before the file is closed. */
 static void test_close(void **state)
 {
 	(void)state;
@@ -411,7 +411,7 @@ static void test_failed(void **state)
 	is_over();
 }
 
-/* One that has no completion if it succeeds is told as begun only. */
+/* A request that has no completion if it succeeds is counted as begun only. */
 static void test_skip(void **state)
 {
 	(void)state;
@@ -495,8 +495,8 @@ static void direct_in_flight(void)
 	d(&io[0]);
 }
 
-/* Its thread slept, was woken for the completion, and waited for its CPU: as after a read by a
- * call. */
+/* The request's thread slept, was woken for the completion, and waited for its CPU: as after a read
+ * by a call. */
 static void test_run_queue(void **state)
 {
 	(void)state;
@@ -527,7 +527,7 @@ static void test_run_queue(void **state)
 	is_over();
 }
 
-/* Its thread was taken off the CPU before the completion, and got the CPU after it. */
+/* The request's thread was taken off the CPU before the completion, and got the CPU after it. */
 static void test_preempted(void **state)
 {
 	(void)state;
@@ -712,8 +712,8 @@ static void test_tag(void **state)
 			  [ST_COMPLETE] = 11));
 }
 
-/* Its thread completes it without having been seen to stop: that was when it had submitted its last
- * bio. */
+/* A thread completes a request, and was not seen to stop executing it. The thread stopped when it
+ * had submitted its last bio. */
 static void test_stopped_unseen(void **state)
 {
 	(void)state;
@@ -731,7 +731,7 @@ static void test_stopped_unseen(void **state)
 	is_over();
 }
 
-/* Its last bio was done while its thread went on to execute it. */
+/* A request's last bio was done while the thread went on to execute the request. */
 static void test_done_before_parked(void **state)
 {
 	(void)state;
@@ -766,8 +766,8 @@ static void test_bio_of_another(void **state)
 	is_over();
 }
 
-/* What reads ahead may outlive its request. A buffered read at the same address may then wait for
- * it; for what it was not, nothing else. */
+/* A bio of a read ahead may outlive its request. Then a buffered read at the same address may wait
+ * for the bio; no other request at this address does. */
 static void outlives(struct io_kiocb *next)
 {
 	submits_bio(&a, REQ_OP_READ);
@@ -1143,7 +1143,8 @@ static void test_unknown_worker(void **state)
 	is_over();
 }
 
-/* What a worker has begun, somebody else completes when the bio is done. */
+/* A worker submits the bio of a request, and somebody else completes the request when the bio is
+ * done. */
 static void test_worker_submits_only(void **state)
 {
 	(void)state;
@@ -1201,7 +1202,7 @@ static void test_queued_only(void **state)
 	assert_ops(OP_URING, 3, 30, STRATA([ST_SYSCALL] = 13, [ST_HELPER] = 20, [ST_SLEEP] = 5));
 }
 
-/* It is left to a worker only after somebody took it up again. */
+/* A request is left to a worker only after somebody took it up again. */
 static void test_queued_later(void **state)
 {
 	(void)state;
@@ -1490,8 +1491,8 @@ static void test_polls_for_others(void **state)
 	is_over();
 }
 
-/* The same of a worker's bios. A request has got its file when it was submitted, or gets it when it
- * is executed. */
+/* A worker's bios have the file of their request. A request got its file when it was submitted, or
+ * gets its file when it is executed. */
 static void test_worker_bio_of_file(void **state)
 {
 	(void)state;
@@ -1567,7 +1568,7 @@ static void queued_by_kthrotld(struct block_io *i)
 	EVENT(on_bio_queue, &i->bio);
 }
 
-/* Its worker queues it, and it is done. */
+/* blk-throttle's worker queues the bio, and the bio is done. */
 static void goes_on(struct block_io *i)
 {
 	queued_by_kthrotld(i);
@@ -1581,7 +1582,7 @@ static void goes_on(struct block_io *i)
 	cpu_is(1, &task);
 }
 
-/* What blk-throttle keeps back was throttled since its thread submitted it. */
+/* A throttled bio was throttled since its thread submitted it. */
 static void test_throttled(void **state)
 {
 	u64 wanted[ST_N] = {
@@ -1613,7 +1614,8 @@ static void test_throttled(void **state)
 	}
 }
 
-/* The same of a worker's: until then it waited for that. */
+/* A worker's throttled bio was throttled since the worker submitted it. Until then the request
+ * waited for the worker. */
 static void test_throttled_worker(void **state)
 {
 	(void)state;
@@ -1637,7 +1639,7 @@ static void test_throttled_worker(void **state)
 	is_over();
 }
 
-/* What a worker waits for itself tells of each of the bios that it waited for. */
+/* A worker's own waits are told for each bio for which the worker waited. */
 static void test_throttled_worker_waits(void **state)
 {
 	(void)state;
@@ -1671,8 +1673,8 @@ static void test_throttled_worker_waits(void **state)
 	is_over();
 }
 
-/* What was read ahead, and is kept back, may outlive its request: the next at that address has not
- * waited for it. */
+/* A throttled bio of a read ahead may outlive its request: the next request at this address has not
+ * waited for the bio. */
 static void test_throttled_outlives(void **state)
 {
 	(void)state;
@@ -1696,7 +1698,7 @@ static void test_throttled_outlives(void **state)
 	is_over();
 }
 
-/* What becomes of the rest of a bio when blk-throttle lets go of it. */
+/* Ways for the rest of a throttled bio to go on. */
 enum rest { ALONE, SPLIT_AGAIN, BEHIND, IN_FRONT };
 
 static void split_off(struct block_io *from, struct block_io *part)
@@ -1737,8 +1739,8 @@ static struct block_io *rest_goes_on(enum rest how)
 	return &io[3];
 }
 
-/* What remains of a bio that was split may be kept back, though it was queued before: until it has
- * a request. */
+/* The rest of a split bio may be throttled until it has a request, although the bio was queued
+ * before. */
 static void test_throttled_rest(void **state)
 {
 	static const u32 kthrotld_cpus[] = { 0, 1 };
@@ -1793,7 +1795,7 @@ static void test_throttled_rest_migrated(void **state)
 	assert_int_equal(io_slot((u64)&io[0].bio, 1)->key, 0);
 }
 
-/* What another bio at the same address has left, whose end was not seen, remains as it is. */
+/* The note of another bio at the same address, whose end was not seen, remains unchanged. */
 static void test_throttled_rest_and_stale(void **state)
 {
 	u64 key = (u64)&io[0].bio;
@@ -1867,8 +1869,8 @@ static void start_with_helper(bool known)
 	cpu_is(1, &task);
 }
 
-/* What a thread submitted, and blk-throttle kept back, explains its sleep if a helper wakes it,
- * whatever waits that has. */
+/* The throttled bio of a thread explains the thread's sleep if a helper ends the sleep, whatever
+ * the helper's own waits are. */
 static void test_throttled_helper_wakes(void **state)
 {
 	bool rest;
@@ -1901,7 +1903,7 @@ static void test_throttled_helper_wakes(void **state)
 	}
 }
 
-/* What the helper waits for itself, after that was done, is told, too. */
+/* The helper's own wait after the bio was done is told, too. */
 static void test_throttled_helper_goes_on(void **state)
 {
 	(void)state;
@@ -1932,8 +1934,8 @@ static void test_throttled_helper_goes_on(void **state)
 	is_over();
 }
 
-/* But not the sleep of a later call: one that has submitted nothing; or something since that was
- * queued, which is kept back, too; or that is not kept back. */
+/* A throttled bio does not explain the sleep of a later call: neither if this call submitted
+ * nothing, nor if it submitted another bio, throttled or not. */
 static void test_throttled_earlier(void **state)
 {
 	(void)state;
@@ -2074,8 +2076,8 @@ static void test_throttled_last(void **state)
 	sys_exit(0);
 }
 
-/* What was read ahead, and is passed on only when another request has begun in the slot of its own,
- * is not for that. */
+/* A bio of a read ahead is passed on after another request has begun in the slot of the bio's
+ * request. The bio is not for that other request. */
 static void test_throttled_stacked_outlives(void **state)
 {
 	u64 ctx[2] = { 0, (u64)&io[0].bio };
@@ -2115,7 +2117,8 @@ static void test_throttled_stacked_outlives(void **state)
 	is_over();
 }
 
-/* What was noted of a bio whose end was not seen is replaced by the next at its address. */
+/* The note of a bio whose end was not seen is replaced by the note of the next bio at its address.
+ */
 static void test_throttled_stale_note(void **state)
 {
 	(void)state;
@@ -2138,8 +2141,8 @@ static void test_throttled_stale_note(void **state)
 	is_over();
 }
 
-/* Its bio of a device without requests is kept back there; or so is what that passes on, which is
- * then queued by kthrotld; @seen: that has a request. */
+/* A bio of a device without requests is throttled (@above), or the bio which this device passes on
+ * is. kthrotld queues the throttled bio then. @seen: the bio passed on has a request. */
 static void stacked_is_throttled(struct kdisk *stacked, bool above, bool seen)
 {
 	u64 ctx[2] = { 0, (u64)&io[0].bio };
@@ -2259,7 +2262,7 @@ static void test_throttled_stacked(void **state)
 	}
 }
 
-/* Of a bio outside of any operation nothing is noted, unless somebody asks whose it is, or the
+/* A bio outside of any operation is not noted, unless the owners of requests are asked for, or the
  * interrupt level is not known. */
 static void test_throttled_noted(void **state)
 {
@@ -2359,7 +2362,8 @@ static void test_throttled_before(void **state)
 	is_over();
 }
 
-/* What it submits when that has ended, or is another's, is nobody's. */
+/* A bio is nobody's if the polled request has ended, or is another thread's, when its thread
+ * submits the bio. */
 static void test_polls_no_more(void **state)
 {
 	struct ktask another;
@@ -2401,7 +2405,7 @@ static void test_polls_without_bio(void **state)
 	assert_ops(OP_URING, 1, 7, STRATA([ST_SYSCALL] = 7));
 }
 
-/* Of linked requests its thread executes the first after it has submitted the last. */
+/* The thread of linked requests executes the first request after it has submitted the last. */
 static void test_linked(void **state)
 {
 	(void)state;
@@ -2580,7 +2584,7 @@ static void test_overflow_of_others(void **state)
 	assert_count(1);
 }
 
-/* Nor is one that has ended, though another is just like it. */
+/* An ended request is not taken for an overflow, though another request is just like it. */
 static void test_overflow_alike(void **state)
 {
 	(void)state;
@@ -2726,8 +2730,8 @@ static void claim_usual(void)
 	u->task = 1;
 }
 
-/* It may do so after the slot was found to be free; then that stays its own, and who came second
- * holds on to nothing. */
+/* Another CPU may claim a slot after this CPU found it free. Then the slot remains the other CPU's,
+ * and this CPU holds on to nothing. */
 static void test_claimed_between(void **state)
 {
 	(void)state;
@@ -2739,7 +2743,7 @@ static void test_claimed_between(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
-/* Whose request it is, if somebody else completes it. */
+/* A request, by @by, that another thread than its own completes. */
 static void owned(u32 by)
 {
 	struct ktask another;
@@ -2802,7 +2806,7 @@ static void test_owner(void **state)
 	assert_int_equal(async_at(async_index((u64)&a))->who.tid, 0);
 }
 
-/* What a record shows. */
+/* The members of the record of a request of io_uring. */
 static void test_record(void **state)
 {
 	const struct slow_op *r;
@@ -2833,7 +2837,7 @@ static void test_record(void **state)
 	assert_true(r->op.len == ~0ULL);
 }
 
-/* Of buffers in a vector only the number is known; of an append, neither where it was asked for. */
+/* Buffers in a vector have a number, but no known length. An append has no known offset. */
 static void test_record_unknown(void **state)
 {
 	enum { READV = 1, READV_FIXED = 60, WRITE_FIXED = 5 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which of the two programs on a tracepoint handles an event, where the first may be refused since
- * another program was interrupted on that CPU. In a machine that is made up; see kernel/machine.h.
+ * Two programs on a tracepoint: one of them handles each event. The first may be refused, since
+ * another program was interrupted on that CPU. The machine is made up; see kernel/machine.h.
  */
 #include "kernel/machine.h"
 
@@ -80,7 +80,8 @@ static void test_interrupted(void **state)
 	assert_true(backup(EV_COMPLETE, &b));
 }
 
-/* What one thread has handled says nothing of another's, whose notes have the same place. */
+/* The events which one thread has handled say nothing about another thread whose notes have the
+ * same place. */
 static void test_threads_of_a_place(void **state)
 {
 	(void)state;

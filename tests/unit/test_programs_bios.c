@@ -58,7 +58,7 @@ static void submits(int i, u32 op)
 	submits_to(&disk, i, op);
 }
 
-/* It gets a request, of @d. */
+/* Bio @i gets a request, of @d. */
 static void gets_request_of(struct kdisk *d, int i)
 {
 	request_init(&io[i].rq, &io[i].mq_ctx, d, &io[i].bio);
@@ -114,7 +114,7 @@ static u64 n_of(const struct ktask *t, u32 op)
 	return requests_of(disk.dev, op, (u64[2]){ t->t.pid }).count;
 }
 
-/* What those know that the completion in progress wakes. */
+/* The times that a thread woken by the completion in progress learns. */
 static const struct rq_times *marked(void)
 {
 	struct mark *m = mark_current(machine.now, machine.level);
@@ -156,7 +156,8 @@ static void test_owner_by_time(void **state)
 	is_over();
 }
 
-/* Of a request whose first bio was submitted before the run, the others tell since when it is. */
+/* A request's first bio was submitted before the run: the other bios give the time at which the
+ * request began. */
 static void test_owner_of_unseen_first(void **state)
 {
 	(void)state;
@@ -178,7 +179,7 @@ static void test_owner_of_unseen_first(void **state)
 	is_over();
 }
 
-/* What blk-throttle kept back is so still when another bio is put before it. */
+/* A throttled bio remains throttled when another bio is merged in front of it. */
 static void test_throttled_and_merged(void **state)
 {
 	(void)state;
@@ -274,8 +275,8 @@ static void test_some_discards(void **state)
 	is_over();
 }
 
-/* A multipath device passes its bios on to hidden disks. What such a disk does by itself counts for
- * the device, too, as soon as it is known for which. */
+/* A multipath device passes its bios on to hidden disks. Requests of a hidden disk's own count for
+ * the device, too, as soon as the disk's device is known. */
 static void test_request_of_a_path(void **state)
 {
 	struct request flush = { .q = &path.q, .mq_ctx = &io[0].mq_ctx, .cmd_flags = REQ_OP_FLUSH };
@@ -484,7 +485,7 @@ static void test_flush_at_the_same_time(void **state)
 	}
 }
 
-/* The same of a flush without data, which is never dispatched itself. */
+/* A flush without data is never dispatched itself; the block layer's own flush request is. */
 static void test_flush_alone_after_another(void **state)
 {
 	struct request flush = { .q = &disk.q, .mq_ctx = &io[1].mq_ctx, .cmd_flags = REQ_OP_FLUSH };
@@ -865,7 +866,8 @@ static u32 executes_aio(void)
 	return at;
 }
 
-/* The same of bios that are for a request of libaio, which only an entry of a map tells. */
+/* An address is used again for a bio of another request of libaio; only an entry of a map has that
+ * request. */
 static void test_address_again_for_another(void **state)
 {
 	u32 at;
@@ -904,8 +906,8 @@ static void test_unseen_bio(void **state)
 	is_over();
 }
 
-/* The end of a bio comes just before that of its request, which is what counts. One that is not
- * dispatched ends with its bio. */
+/* The end of a bio comes just before that of its request; the request's end counts. A request that
+ * is not dispatched ends with its bio. */
 static void test_bio_ends_first(void **state)
 {
 	(void)state;
@@ -926,7 +928,8 @@ static void test_bio_ends_first(void **state)
 	assert_int_equal(requests(RQ_WRITE).count, 0);
 }
 
-/* What was kept of a request at the same address is not of the next: how it was requeued, ... */
+/* State left by a request, such as its requeue, is not taken for the next request at the same
+ * address. */
 static void test_requeued_before(void **state)
 {
 	(void)state;
@@ -1024,7 +1027,8 @@ static void test_front_merged_into_unseen(void **state)
 	is_over();
 }
 
-/* What a helper writes for a thread that passes the filters is in its own row, and in no other. */
+/* A helper's write for a thread that passes the filters is in the helper's own row, and in no
+ * other. */
 static void test_helper_for_a_process(void **state)
 {
 	struct address_space mapping;
@@ -1056,7 +1060,7 @@ static void test_helper_for_a_process(void **state)
 	is_over();
 }
 
-/* What an interrupt submits, or kthrotld queues, is nothing that the helper does. */
+/* Bios submitted by an interrupt, or queued by kthrotld, are not the helper's. */
 static void test_not_the_helper(void **state)
 {
 	(void)state;
@@ -1131,7 +1135,7 @@ static void test_worker_of_uring(void **state)
 	is_over();
 }
 
-/* What blk-throttle kept back counts for its submitter, also where nobody looks at waits. */
+/* A throttled bio counts for its submitter, even where no waits are traced. */
 static void test_throttled_without_waits(void **state)
 {
 	(void)state;
@@ -1211,8 +1215,8 @@ static void test_part_and_merged(void **state)
 	is_over();
 }
 
-/* A bio that found its slot taken is split: only the map tells which request its part is for, too.
- * What is left in that of a bio that was there before, and whose end was not seen, is not taken. */
+/* A bio that found its slot taken is split: only the map gives the request of its part, too. A note
+ * in the slot's place is not taken if it is of an earlier bio, whose end was not seen. */
 static void test_part_of_a_hashed_bio(void **state)
 {
 	u32 at;
@@ -1319,8 +1323,9 @@ static void test_mark_of_a_bio(void **state)
 	is_over();
 }
 
-/* It works on a bio from its submission, @before the one of the bio below, until all of that is
- * done: the request below tells the rest, if the bio ends within its completion. */
+/* A device without requests works on a bio from its submission until the bio below is done. The bio
+ * below is submitted @before ns later. If the bio ends within the completion below, the request
+ * below has the rest of the times. */
 static void stacked_on_request(u64 before, u64 after)
 {
 	start();
@@ -1487,7 +1492,7 @@ static void test_torn_note(void **state)
 	assert_true(done_get(2103, &got));
 }
 
-/* Whose submitter is not known is noted for nobody: no thread's note is lost by that. */
+/* A request without a known submitter leaves no note, and replaces no thread's note. */
 static void test_note_of_nobody(void **state)
 {
 	struct done got;
@@ -1551,7 +1556,8 @@ static void test_waits_for_stacked(void **state)
 	is_over();
 }
 
-/* Its bio is merged into the request of one that blk-throttle had kept back, before that had it. */
+/* A request's bio is merged into the request of a throttled bio before that bio had this request.
+ */
 static void test_waits_for_throttled(void **state)
 {
 	(void)state;
@@ -1606,8 +1612,8 @@ static void test_worker_unseen(void **state)
 	is_over();
 }
 
-/* The same of a thread that polls for requests, which is taken to have been in the file system all
- * the while until the last bio. */
+/* A worker submits a bio of a thread that polls for requests. This thread is taken to have been in
+ * the file system all the time until the last bio. */
 static void test_worker_unseen_of_polling(void **state)
 {
 	struct ktask sq;

@@ -93,8 +93,8 @@ static int start(void **state)
 
 static const struct slow_op no_record;
 
-/* Current's call takes 7 ns and returns @ret. Its record; all 0 if it is no operation, or none are
- * asked for. */
+/* Current's call takes 7 ns and returns @ret. Returns the call's record; all 0 if the call is no
+ * operation, or if no records are asked for. */
 static const struct slow_op *ended(long ret)
 {
 	const struct message *before = messages;
@@ -153,7 +153,7 @@ static void test_mmap(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
-/* What is sent of it has the descriptor, and no range. */
+/* The record of mmap() has the descriptor, and no range. */
 static void test_mmap_is_sent(void **state)
 {
 	(void)state;
@@ -465,7 +465,7 @@ static void test_ranges(void **state)
 	assert_int_equal(r->op.len, 37);
 }
 
-/* Of a call that only changes a descriptor, its arguments are sent. */
+/* The record of a call that only changes a descriptor has the call's arguments. */
 static void test_arguments_of_lseek(void **state)
 {
 	(void)state;
@@ -596,7 +596,7 @@ static void test_bad_descriptor(void **state)
 	assert_int_equal(newest_record()->ino, 0);
 }
 
-/* The same on kernels where requests of io_uring or page faults are traced, too. */
+/* A bad descriptor on kernels where requests of io_uring or page faults are traced, too. */
 static void test_bad_descriptor_beside_others(void **state)
 {
 	(void)state;
@@ -759,7 +759,7 @@ static void test_exits_beside_another(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
-/* One that found no room makes nobody search for it. */
+/* A state that found no room makes nobody search for it. */
 static void test_no_room_beside_another(void **state)
 {
 	struct ktask *a, *b;
@@ -1007,7 +1007,8 @@ static struct busiest busiest_since(u64 from)
 	return b;
 }
 
-/* Of three threads of a command, one has most time in reads, with pauses and on several CPUs. */
+/* One of a command's three threads has most of the time in reads, with pauses and on several CPUs.
+ */
 static void test_busiest_thread(void **state)
 {
 	struct ktask idler, worker, other;
@@ -1075,7 +1076,7 @@ static void test_busiest_thread_of_what_counts(void **state)
 	assert_int_equal(busiest_since(from).io_ns, 12);
 }
 
-/* Of several CPUs the largest time is right, and a record that two programs wrote is none. */
+/* The largest time of several CPUs is right; a record which two programs wrote is ignored. */
 static void test_busiest_thread_of_several_cpus(void **state)
 {
 	struct busy_thread cpus[] = {

@@ -367,7 +367,7 @@ static void test_parts_of_sleep(void **state)
 			    [ST_HELPER] = 62));
 }
 
-/* Whatever a waking says that is written meanwhile: the parts add up. */
+/* A waking may be written while it is read: the parts still add up. */
 static void test_torn_waking(void **state)
 {
 	(void)state;

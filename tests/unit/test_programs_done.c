@@ -111,7 +111,7 @@ static void test_no_strata_of_a_layer(void **state)
 		assert_int_equal(s.strata[i], 0);
 }
 
-/* What an operation read from devices is not counted for the next one of its thread. */
+/* Device bytes of an operation are not counted for the next operation of its thread. */
 static void test_device_bytes(void **state)
 {
 	struct bio bio;
@@ -126,7 +126,7 @@ static void test_device_bytes(void **state)
 	assert_int_equal(ops_counted(OP_READ, NULL).device_bytes, SIZE);
 }
 
-/* The same is counted where several programs may add to a row at once. */
+/* Operations are counted rightly where several programs may add to a row at once. */
 static void test_several_writers(void **state)
 {
 	u64 hist[HIST_N] = {};
@@ -275,8 +275,8 @@ static void test_request_hist(void **state)
 	assert_int_equal(requests_counted(disk.dev, RQ_READ).max_ns, 7);
 }
 
-/* If all slots are others', a row is in the hash, and others' are left alone. What helpers do has
- * a row of its own, and does not tell the rows of requests apart. */
+/* If all slots are others', a row is in the hash, and others' are left alone. A helper's I/O has a
+ * row of its own, and does not tell the rows of requests apart. */
 static void test_no_slot(void **state)
 {
 	(void)state;
@@ -319,7 +319,7 @@ static void test_drain_of_requests(void **state)
 	assert_int_equal(requests_counted(disk.dev, RQ_READ).count, 8);
 }
 
-/* What is only recorded is in no row. */
+/* A request that is only recorded is in no row. */
 static void test_uncounted(void **state)
 {
 	(void)state;
@@ -345,8 +345,9 @@ static const char *name(void)
 	return n ? n->comm : "(none)";
 }
 
-/* A thread that is renamed has the new name from the next request on that it submits. One that it
- * submitted before does not bring the old one back, if others know the new one by then. */
+/* A thread that is renamed has the new name from the next request on that it submits. A request
+ * which the thread submitted before does not bring the old name back, if the new name is known by
+ * then. */
 static void test_renamed(void **state)
 {
 	struct kio io;
@@ -366,8 +367,8 @@ static void test_renamed(void **state)
 	assert_string_equal(name(), "newest name");
 }
 
-/* What is written back for a thread later brings no name that is older than what it submits itself
- * under; it has one if nobody else does. */
+/* Writeback for a thread brings no name that is older than the name with the thread's own requests.
+ * The older name is used if no other is known. */
 static void test_named_by_others(void **state)
 {
 	(void)state;
@@ -392,7 +393,7 @@ static void test_named_by_others(void **state)
 	assert_string_equal(name(), "old name");
 }
 
-/* Nor does it bring back one that is older than what was left to others since, whichever is done
+/* Writeback brings no name that is older than the name of a later dirty page, whichever is written
  * first: a shell makes a page dirty and becomes another program, which writes. */
 static void test_named_by_others_twice(void **state)
 {

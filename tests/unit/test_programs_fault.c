@@ -154,7 +154,7 @@ static void test_minor_filtered(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
-/* It has unlocked its mapping, which is gone by now. */
+/* A fault has unlocked its mapping, which is gone by now. */
 static void test_minor_unmapped(void **state)
 {
 	(void)state;
@@ -226,7 +226,7 @@ static void overlay(struct kfile *layer)
 	machine.vma = NULL;
 }
 
-/* What overlayfs maps is a file of a layer below: the fault is one of overlayfs. */
+/* overlayfs maps the file of a layer below; the fault still counts for overlayfs. */
 static void test_minor_of_overlay(void **state)
 {
 	(void)state;
@@ -299,7 +299,7 @@ static void test_major(void **state)
 	assert_nothing_kept();
 }
 
-/* One that reads, but does not wait for that, is one, too. */
+/* A fault that reads is an operation, even if it does not wait for the read. */
 static void test_major_at_once(void **state)
 {
 	(void)state;
@@ -497,7 +497,7 @@ static void test_unmapped(void **state)
 	assert_faults(0, 0);
 }
 
-/* It waited for what somebody else reads. */
+/* The fault waits for a page that another thread reads. */
 static void waits_for_other(void)
 {
 	struct ktask reader;
@@ -555,7 +555,7 @@ static void test_signals(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
-/* The same where another tool looks mappings up when the signal is delivered: it ends before. */
+/* Another tool looks mappings up when the signal is delivered: the fault ends before that. */
 static void test_signals_of_peer(void **state)
 {
 	(void)state;
@@ -657,7 +657,7 @@ static void test_major_filtered(void **state)
 	assert_faults(0, 0);
 }
 
-/* Nor one of a process that is not asked for, nor of the tool. */
+/* A fault of the tool is none, nor is one of a process that is not asked for. */
 static void test_not_asked_for(void **state)
 {
 	(void)state;
@@ -711,7 +711,7 @@ static void test_all(void **state)
 	assert_faults(0, 2);
 }
 
-/* What a record shows: where in the file, and that nobody knows how many bytes. */
+/* The record of a fault has the offset in the file, and no number of bytes. */
 static void test_record(void **state)
 {
 	const struct slow_op *r;

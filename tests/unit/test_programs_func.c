@@ -140,7 +140,7 @@ static void test_jump(void **state)
 	}
 }
 
-/* The same, but the return of what is called then is missed, or of what was jumped to. */
+/* A calls B by a jump. The return of a function called by B is missed, or the return of B. */
 static void test_jump_and_missed_return(void **state)
 {
 	(void)state;
@@ -184,8 +184,8 @@ static void test_jump_and_missed_return(void **state)
 	assert_nobody_inside();
 }
 
-/* What was not seen to return is known when its caller returns: it is no part of any sum, and the
- * caller's own time is all of it. */
+/* A missed return is noticed when the caller returns. The call is in no sum, and its time is the
+ * caller's own. */
 static void test_missed_return(void **state)
 {
 	(void)state;
@@ -275,7 +275,7 @@ static void test_missed_return_of_the_first(void **state)
 	assert_nobody_inside();
 }
 
-/* Of many calls that are found to be over at once, the four outermost count by function. */
+/* When many missed returns are noticed at once, the four outermost calls count by function. */
 static void test_many_missed_returns(void **state)
 {
 	static const u32 funcs[] = { A, B, C, D, E, E, E, E };
@@ -308,7 +308,7 @@ static void test_many_missed_returns(void **state)
 	assert_int_equal(lost_all(), 2);
 }
 
-/* Of any number of calls the right one is found, wherever it is. */
+/* A return is matched with its call, whatever the number of calls and the place of this call. */
 static void test_return_of_any(void **state)
 {
 	struct figures f;
@@ -379,8 +379,8 @@ static void test_missed_entry(void **state)
 	}
 }
 
-/* Nor does a return that nobody knows of change what is on top of the thread's calls: an entry
- * there is still a call of the last, and what is on top of them is still found to be over. */
+/* A return without a known call does not change what is on top of the thread's calls. An entry
+ * there is still a call of the last function, and calls on top are still found to be over. */
 static void test_missed_entry_changes_nothing(void **state)
 {
 	(void)state;
@@ -515,7 +515,8 @@ static void test_interrupts(void **state)
 	}
 }
 
-/* What is missed in an interrupt is known at its next call; the interrupted call is not touched. */
+/* A return missed in an interrupt is noticed at the interrupt's next call; the interrupted call
+ * stays untouched. */
 static void test_missed_return_in_interrupt(void **state)
 {
 	(void)state;
@@ -1261,8 +1262,8 @@ static void test_learning(void **state)
 	assert_int_equal(func_live.sp_seen, 0);
 }
 
-/* What probes cost is measured by the tool only, whoever is traced; it is in cells, whatever the
- * rows. */
+/* The tool measures the cost of probes by its own calls alone, whoever is traced. This cost is in
+ * cells, whatever the rows are. */
 static void test_measurement(void **state)
 {
 	(void)state;
@@ -1451,7 +1452,7 @@ static void interrupt_after(u32 steps)
 	interrupt.in_steps = steps;
 }
 
-/* What thread @t does: all that a program of theirs may be at when an interrupt comes. */
+/* Thread @t makes calls of all kinds, so that an interrupt can come at each step of a program. */
 static void calls_of_all_kinds(struct ktask *t, u64 sp)
 {
 	machine.current = t;
@@ -1617,7 +1618,8 @@ static void dead_are_found(struct actor *a)
 	truth_lost_returns += n < 4 ? 0 : n - 4;
 }
 
-/* Of those that are over, nearest to the stack's begin: what is entered there tells. */
+/* The stack pointer of the outermost call that is over: a call entered there makes the program
+ * notice. */
 static u64 where_dead_are(const struct actor *a)
 {
 	for (u32 i = a->n - a->n_dead; i < a->n; i++)
@@ -1710,7 +1712,7 @@ static void actor_is_interrupted(struct actor *a, u32 level)
 	a->n_thread = was;
 }
 
-/* Its calls end with it; another thread has its address. */
+/* The thread's calls end with the thread; another thread has its address. */
 static void actor_ends(struct actor *a)
 {
 	be(a);

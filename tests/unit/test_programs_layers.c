@@ -97,8 +97,8 @@ static void test_calls(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
-/* The same on the same file counts once; on another file (overlayfs), or of another kind, each
- * does. */
+/* A read within a read on the same file counts once. A read within one on another file (overlayfs),
+ * or within another kind, counts, too. */
 static void test_nested(void **state)
 {
 	(void)state;
@@ -235,7 +235,8 @@ static void test_queued_uring(void **state)
 	assert_int_equal(live.queued_calls, 0);
 }
 
-/* It ends with its iocb of libaio, and counts for the thread which submitted the iocb. */
+/* I/O that goes on after its function has returned ends with its iocb of libaio, and counts for the
+ * thread which submitted the iocb. */
 static void test_queued_aio(void **state)
 {
 	static struct aio_kiocb iocb;
@@ -541,7 +542,8 @@ static void test_probed_meanwhile(void **state)
 	assert_int_equal(ops_counted(OP_READ, NULL).strata[ST_VFS], 15);
 }
 
-/* What was called before, where the file was known at once, says nothing of a file being opened. */
+/* A layer entered earlier, for a file known at once, says nothing about a file that is being
+ * opened. */
 static void test_open_after_others(void **state)
 {
 	u64 *args = at(0)->args;
@@ -682,7 +684,8 @@ static void test_file_of_a_request_not_traced(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
-/* What executes no request, but a call, is as ever; so is who does nothing of both. */
+/* A thread that executes a call, and no request, is timed as ever; so is a thread that executes
+ * neither. */
 static void test_calls_beside_requests(void **state)
 {
 	struct kiocb kiocb = { .ki_filp = &lower.f };
@@ -718,7 +721,7 @@ static void test_request_twice_in_file_system(void **state)
 	assert_ops(OP_URING, 1, 15, (u64[ST_N]){ [ST_SYSCALL] = 3, [ST_FS] = 12 });
 }
 
-/* One that goes through the VFS is there in between. */
+/* A request that goes through the VFS is in the VFS before and after the file system. */
 static void test_request_through_the_vfs(void **state)
 {
 	(void)state;

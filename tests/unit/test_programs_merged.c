@@ -149,7 +149,7 @@ static struct rq_times into_older(const struct how *how)
 	return times;
 }
 
-/* What those know that the completion in progress wakes. */
+/* The times that a thread woken by the completion in progress learns. */
 static const struct rq_times *marked(void)
 {
 	return &mark_current(machine.now, machine.level)->times;
@@ -248,7 +248,7 @@ static struct op_sums sleeps_for_another(void)
 	return ops_counted(OP_META, NULL);
 }
 
-/* What was merged in the operation before explains no sleep in this one. */
+/* A request merged in the operation before explains no sleep in this operation. */
 static void test_merged_before(void **state)
 {
 	struct op_sums s;
@@ -262,7 +262,7 @@ static void test_merged_before(void **state)
 	assert_int_equal(s.strata[ST_SLEEP], 11);
 }
 
-/* Nor was a bio in the queue then, if the device passed it on later, in another thread. */
+/* A bio was not in the queue before its device passed it on later, in another thread. */
 static void test_passed_on_later(void **state)
 {
 	(void)state;
@@ -279,7 +279,7 @@ static void test_passed_on_later(void **state)
 	assert_int_equal(marked()->q, machine.now);
 }
 
-/* Nor does a request of this operation that was done, not merged. */
+/* A request of this operation explains no sleep if it was done, not merged. */
 static void test_done_before(void **state)
 {
 	struct how how = {};
@@ -323,7 +323,7 @@ static void test_throttled_into_older(void **state)
 	assert_int_equal(marked()->q, q);
 }
 
-/* Of two bios for the device above, the later is merged: the times of the earlier are its own. */
+/* The later of two bios for the device above is merged: the earlier bio keeps its own times. */
 static void test_later_merged(void **state)
 {
 	struct how how = { .is_stacked = true };

@@ -209,8 +209,8 @@ static void test_vfs_within_file_system(void **state)
 	assert_int_equal(s.strata[ST_FS], 5 + 7 + 11);
 }
 
-/* What the same thread did in a file system before is no part of a call that comes to none, be it
- * more or less. */
+/* The thread's earlier time in a file system, longer or shorter, is no part of a call that enters
+ * none. */
 static void test_after_a_file_system(void **state)
 {
 	(void)state;
@@ -307,9 +307,9 @@ static void preempt(void)
 }
 
 /*
- * Where programs can be preempted, a switch may come between what one writes and what it writes
- * after that. The time off the CPU is told as such while the operation is in progress, and as time
- * of the layer while that is just being charged. Whatever it is, the strata add up.
+ * Where programs can be preempted, a switch may come between two writes of a program. The time off
+ * the CPU is told as such while the operation is in progress, and as time of the layer while the
+ * layer is just being charged. In each case the strata add up.
  */
 static void test_preempted_in_a_program(void **state)
 {
@@ -425,7 +425,7 @@ static void test_clock_steps_back(void **state)
 	assert_int_equal(ops_counted(OP_META, NULL).total_ns, 0);
 }
 
-/* What is on a pipe is no storage; with all_files everything is traced. */
+/* I/O on a pipe is not traced; with all_files everything is traced. */
 static void test_which_files(void **state)
 {
 	(void)state;
@@ -555,7 +555,7 @@ static void test_by(void **state)
 	by(BY_FILE, EXT4_DEV, 23, XFS_DEV, 29);
 }
 
-/* Of a process the name is its first thread's. */
+/* A process has the name of its first thread. */
 static void test_by_pid_names_the_process(void **state)
 {
 	struct thread_name *n;
@@ -846,7 +846,8 @@ static void exits(struct ktask *t)
 	EVENT(on_thread_exit, t);
 }
 
-/* Of the command and its descendants: those that the tool's child has, and their threads. */
+/* The filter passes the command and its descendants: the children of the tool's child, and their
+ * threads. */
 static void test_tracked(void **state)
 {
 	struct ktask tool, thread;
@@ -1178,8 +1179,8 @@ static void test_slot_collision(void **state)
 	assert_int_equal(tasks[task_slot((u64)a)].task, (u64)b);
 }
 
-/* What a thread was in the middle of when it was killed is not what the next one in its slot
- * does. */
+/* A thread was killed in the middle of an operation. The next thread in its slot does not continue
+ * this operation. */
 static void test_slot_of_one_that_was_killed(void **state)
 {
 	struct ktask *a, *b;
@@ -1557,7 +1558,8 @@ static void test_without_casts(void **state)
 	assert_int_equal(counted(OP_READ), 1);
 }
 
-/* What the programs do with what the kernel lets them read by BPF helpers only. */
+/* btrfs files are known by the device of their root, which the programs read by BPF helpers only.
+ */
 static void test_identities(void **state)
 {
 	struct {

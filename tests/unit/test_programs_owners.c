@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whose a request is: who submits it, who made its data dirty, whom a kernel thread works for,
- * which file and cgroup it is for, and which filters let it pass.
+ * The owner of a request: its submitter, its data's dirtier, or the client of a kernel thread. The
+ * file and cgroup of a request, and the filters which it passes.
  */
 #include "kernel/machine.h"
 
@@ -237,7 +237,8 @@ static void test_file(void **state)
 	assert_int_equal(n_for_file(&file, 31), 5);
 }
 
-/* What a thread did last is not what it does next, before its file is known. */
+/* The file of a thread's last operation is not that of its next operation, whose file is not known
+ * yet. */
 static void test_file_of_last_operation(void **state)
 {
 	(void)state;
@@ -259,7 +260,7 @@ static void test_file_of_last_operation(void **state)
 	assert_int_equal(n_for_file(&other_file, 0), 1);
 }
 
-/* Of a bio that goes on in its second page, the second tells. */
+/* A bio that goes on in its second page is for the file of the second page. */
 static void test_file_of_rest(void **state)
 {
 	struct bio b;
@@ -562,8 +563,8 @@ static void test_cgroup_levels(void **state)
 	assert_int_equal(n_all(), 2);
 }
 
-/* What blk-throttle kept back and nobody saw passes if its cgroup is listed; if a cgroup below
- * that of the bio may be, it is counted as lost. */
+/* A throttled bio that nobody saw passes if its cgroup is listed. If a cgroup below may be listed,
+ * the bio is counted as lost. */
 static void test_throttled_cgroup(void **state)
 {
 	(void)state;
@@ -663,7 +664,7 @@ static void test_writeback_by_process(void **state)
 	assert_string_equal(name_of(task_of(&other)), "other");
 }
 
-/* Of threads of one process, which have one name, it is the last that made it dirty. */
+/* Threads of a process have one name; the last of them that made a page dirty is its dirtier. */
 static void test_writeback_by_thread(void **state)
 {
 	struct ktask other;
@@ -714,7 +715,8 @@ static u64 n_helped(const struct ktask *t)
 	return n_for(RQ_READ, task_of(t), BEHALF_HELPER);
 }
 
-/* What a kernel thread submits counts for who woke it, or whom that works for, in three steps. */
+/* A kernel thread's request counts for the thread which woke it, or for that thread's client, in
+ * three steps. */
 static void test_client(void **state)
 {
 	struct ktask more[3];
@@ -784,7 +786,7 @@ static void test_client_dirties(void **state)
 	assert_int_equal(map_count(&dirtiers), 1);
 }
 
-/* What an interrupt on top of the client wakes, or queues, is not for that. */
+/* Wakings and queued work of an interrupt on top of the client do not count for the client. */
 static void test_interrupted_client(void **state)
 {
 	(void)state;
@@ -877,7 +879,8 @@ static void test_for_interrupts(void **state)
 	}
 }
 
-/* What a worker submits counts for who queued the work, not for who woke it. */
+/* A worker's request counts for the thread which queued the work, not for the thread which woke the
+ * worker. */
 static void test_work(void **state)
 {
 	(void)state;
@@ -1053,7 +1056,8 @@ static void test_level_read(void **state)
 	}
 }
 
-/* The same of work. */
+/* The interrupt level tells who may have queued work, too, where the programs cannot see the level.
+ */
 static void test_work_level_hidden(void **state)
 {
 	(void)state;
@@ -1144,7 +1148,8 @@ static void test_client_kept_for_a_time(void **state)
 	}
 }
 
-/* Nor does the completion of a request that nobody is known to have submitted last for work. */
+/* The completion of a request without a known submitter is soon over: work queued afterwards counts
+ * for its thread. */
 static void test_work_after_a_time(void **state)
 {
 	struct kio io;
@@ -1175,7 +1180,7 @@ static struct helper_sums *helper_row_of(struct helper_key key)
 	return s ? s : &none;
 }
 
-/* What @t does for @for_whom (NULL: nobody known). */
+/* The key of a row of helper @t at work for @for_whom (NULL: nobody known). */
 static struct helper_key helper_key_of(struct ktask *t, struct ktask *for_whom, u8 op, u8 behalf)
 {
 	struct helper_key key = { .tid = t->t.pid, .op = op, .behalf = behalf };
@@ -1403,7 +1408,7 @@ static void test_helper_time(void **state)
 	assert_int_equal(map_count(&helper_rows_even), 2);
 }
 
-/* The same of a wait for a request: the interrupt that completes it wakes the helper. */
+/* A helper's wait for a request: the interrupt that completes the request wakes the helper. */
 static void test_helper_waited(void **state)
 {
 	struct helper_sums *s;
@@ -1531,8 +1536,8 @@ static void test_helper_idle(void **state)
 	assert_int_equal(s->waited_ns, 19);
 }
 
-/* What a worker is at when it leaves the CPU is what it has worked for; only if that is nothing, it
- * is what it has submitted something for since it came. */
+/* A worker has worked for the client of its work when it leaves the CPU. Without work, the worker
+ * has worked for the client of the requests which it submitted since it came to the CPU. */
 static void test_helper_work(void **state)
 {
 	struct kio io;

@@ -211,7 +211,7 @@ static void test_polled_at_former_address(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
-/* The thread which entered a ring last ends. Its requests that complete later end at their
+/* The thread which entered a ring last ends. Requests of the ring that complete later end at their
  * completion, and the place is free for another ring at once. */
 static void test_completes_after_the_end(void **state)
 {

@@ -87,7 +87,7 @@ static const void *last_of(const void *ring)
 	return NULL;
 }
 
-/* What waits for nothing goes by the lane of its CPU. */
+/* The record of an operation without waits goes by the lane of its CPU. */
 static void test_lane(void **state)
 {
 	const struct sent_op *s;
@@ -298,7 +298,7 @@ static void test_ring(void **state)
 	assert_int_equal(lanes[1].written + lanes[2].written + lanes[3].written, 0);
 }
 
-/* Of the ring, too, all of a record; a file system type that found no room is not known. */
+/* The ring has whole records, too. A file system type that found no room is not known. */
 static void test_ring_record(void **state)
 {
 	const struct sent_op *s;
@@ -328,7 +328,7 @@ static void test_ring_record(void **state)
 	assert_int_equal(s->fs, SENT_FS_UNKNOWN);
 }
 
-/* What another thread than the one that submitted it completes is the first one's. */
+/* A request that another thread completes belongs to its submitter. */
 static void test_of_another(void **state)
 {
 	static const struct sent_who bob = { 1201, 1203, 8203, "bob" };
@@ -342,8 +342,8 @@ static void test_of_another(void **state)
 	assert_memory_equal(&s->who, &bob, sizeof(bob));
 }
 
-/* One that submitted something, but was never off the CPU, has no waits; one that was, but
- * submitted nothing, has no requests. */
+/* An operation that submitted something, but was never off the CPU, has no waits. An operation that
+ * was off the CPU, but submitted nothing, has no requests. */
 static void test_waited_for_nothing(void **state)
 {
 	const struct sent_op_waited *w;
@@ -392,7 +392,7 @@ static void test_waited_for_nothing(void **state)
 	assert_int_equal(live.lost[LOST_OPS], 1);
 }
 
-/* One that waited has its waits, and what it read. */
+/* The record of an operation that waited has its waits, and its device bytes. */
 static void test_waited(void **state)
 {
 	void *ring = NULL;
@@ -556,8 +556,8 @@ static void assert_whose(const struct sent_request *r, u32 pid, u32 tid, u64 in,
 	assert_string_equal(r->who.comm, comm);
 }
 
-/* A request is its submitter's; a kernel thread's, and what an interrupt submits, is in the bio's
- * cgroup. Its file is that of the page. */
+/* A request belongs to its submitter. A request of a kernel thread, or one submitted in an
+ * interrupt, is in the bio's cgroup. The request's file is the file of its page. */
 static void test_whose_requests(void **state)
 {
 	const struct sent_request *r;
@@ -583,7 +583,7 @@ static void test_whose_requests(void **state)
 	assert_int_equal(r->file.ino, 0);
 }
 
-/* What blk-throttle kept back is of who submitted it, for the file that it was then. */
+/* The record of a throttled bio has the bio's submitter, and the file of that time. */
 static void test_whose_throttled(void **state)
 {
 	const struct sent_request *r;
@@ -741,7 +741,7 @@ static void test_handles(void **state)
 	assert_int_equal(live.lost[LOST_OPS], 0);
 }
 
-/* What is recorded need not be counted, too. */
+/* Operations can be recorded without being counted. */
 static void test_uncounted(void **state)
 {
 	(void)state;

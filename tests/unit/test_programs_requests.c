@@ -25,7 +25,7 @@ struct person {
 	bool known; /* passes the filter */
 };
 
-/* What a request of libaio knows of its bio that was done last. */
+/* The note that a request of libaio has of its last completed bio. */
 struct last {
 	u64 thread; /* 0: none was done */
 	struct rq_times times;
@@ -128,7 +128,7 @@ static bool disk_listed(const struct kdisk *d)
 	return !CONF(n_devs) || d->dev == lists.devs[0];
 }
 
-/* Whose requests the rows tell apart. */
+/* The thread for which requests of @who count in the rows. */
 static u32 counts_for(u32 who)
 {
 	return CONF(rq_by) ? who : NOBODY;
@@ -236,8 +236,8 @@ static void bio_freed(struct b *b)
 	b->disk = NULL;
 }
 
-/* @b is done. That a bio outlived the request that it was for, which was a read ahead, tells only
- * if nothing else does. */
+/* @b is done. A bio of a read ahead may have outlived an earlier request in this slot: such a bio
+ * is noted only if no bio of the slot's own request was. */
 static void slot_knows(const struct b *b, struct rq_times t)
 {
 	struct last *last = &lasts[b->slot];
@@ -383,7 +383,7 @@ static void rq_merge(struct r *into, struct r *r)
 	r->disk = NULL;
 }
 
-/* Whose @r is, and since when: who submitted the first of its bios. */
+/* The owner and the begin of @r are those of its first bio. */
 static void rq_settles(struct r *r)
 {
 	struct b *b = first_of(r);
@@ -525,7 +525,7 @@ static void assert_sent(struct r *r)
 	assert_int_equal(s->who.cgroup, id ? data_of(r->who) : 0);
 }
 
-/* What is done of the first @bytes of @r, of which the completion's times are known. */
+/* Completes the first @bytes of @r; the completion's times are known. */
 static void bios_done(struct r *r, u32 bytes)
 {
 	struct rq_times t = { r->q, r->q, r->g, r->d, machine.now, 0 };
@@ -544,8 +544,8 @@ static void bios_done(struct r *r, u32 bytes)
 	}
 }
 
-/* So many bytes of @r are done, or have failed: then it has, too, whatever becomes of the rest.
- * Which of the two. */
+/* @bytes of @r are done, or have failed. After a failure @r has failed, too, whatever becomes of
+ * the rest. Returns the error, or 0. */
 static int rq_part_done(struct r *r, u32 bytes)
 {
 	int error = pick(5) ? 0 : -5;
@@ -575,7 +575,8 @@ static void rq_data_complete(struct r *r)
 	r->rq.__data_len = 0;
 }
 
-/* What those know that this completion wakes, and its submitter whoever wakes that. */
+/* Threads which this completion wakes learn the request's times. The submitter learns them whoever
+ * wakes it. */
 static void assert_announced(const struct r *r)
 {
 	struct rq_times t = { r->q, r->q, r->g, r->d, machine.now, 0 };
@@ -1026,7 +1027,7 @@ static void test_unseen_begin(void **state)
 	assert_int_equal(requests_counted(disks[0].dev, RQ_READ).count, 0);
 }
 
-/* What finds no room is told. */
+/* A state that finds no room is counted as lost. */
 static void test_no_room(void **state)
 {
 	(void)state;

@@ -83,7 +83,7 @@ static void test_slot_of_row(void **state)
 	assert_int_equal(slot_find(fs, what), (first + 1) % ROW_SLOTS | SLOT_NEW);
 }
 
-/* One that finds none is in the hash. A thread remembers the slot of its last operation. */
+/* A row without a free slot is in the hash. A thread remembers the slot of its last operation. */
 static void test_row_without_slot(void **state)
 {
 	u64 fs = (u64)&ext4.type;
@@ -234,7 +234,7 @@ static const struct op_key *only_key(void)
 	return (const void *)map_of(&op_rows_even)->entries->key;
 }
 
-/* The same with conf.by: of an operation of bob's that current completes. */
+/* The key, with conf.by = @by, of an operation of bob's that current completes. */
 static const struct op_key *key_of_bobs(enum by_key by)
 {
 	struct file_info f;
@@ -259,8 +259,8 @@ static const struct thread_name *name_of(u64 id)
 	return bpf_map_lookup_elem(&thread_names_even, &id);
 }
 
-/* What one thread submits and another completes is in the row of the first; where the row is about
- * the file alone, it is the file's. */
+/* A request which another thread completes is in its submitter's row. A row for a file alone is the
+ * file's. */
 static void test_key_of_owner(void **state)
 {
 	u64 comm[2] = {};
@@ -359,7 +359,7 @@ static void test_names_by_epoch(void **state)
 		"renamed");
 }
 
-/* Of a process an epoch keeps the name that it saw first. */
+/* An epoch keeps the first name of a process that it saw. */
 static void test_name_of_process(void **state)
 {
 	(void)state;

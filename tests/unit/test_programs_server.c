@@ -309,7 +309,7 @@ static void test_fuse_daemon_goes_on(void **state)
 	assert_ops(OP_READ, 1, 101, STRATA([ST_SLEEP] = 101));
 }
 
-/* The same if the end of the answer was missed. */
+/* A later wake-up by the daemon is not of the request, even if the end of the answer was missed. */
 static void test_fuse_daemon_goes_on_long(void **state)
 {
 	(void)state;
@@ -597,7 +597,7 @@ static void test_nfs_gives_slot(void **state)
 	assert_ops(OP_READ, 2, 1005, STRATA([ST_SERVER] = 2000, [ST_COMPLETE] = 10));
 }
 
-/* It ends another reader's call first. */
+/* The worker ends another reader's call first. */
 static void test_nfs_mark_of_another(void **state)
 {
 	struct direct_read r[2];
@@ -1280,7 +1280,7 @@ static void test_rows_of_resent(void **state)
 	assert_int_equal(sums.max_ns, 2 * 500 + 470);
 }
 
-/* The figures of 9p requests: device, kind, times. Their bytes are not known. */
+/* The figures of 9p requests: device, kind, times. The requests' bytes are not known. */
 static void test_rows_of_9p(void **state)
 {
 	struct server_sums sums;

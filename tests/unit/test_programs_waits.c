@@ -74,7 +74,7 @@ static void submits(struct io *io, u32 op)
 	EVENT(on_rq_issue, &io->rq);
 }
 
-/* It ends in an interrupt on @cpu, and with it its mark. */
+/* @io ends in an interrupt on @cpu, and with it the mark. */
 static void is_done(struct io *io, u32 cpu)
 {
 	cpu_is(cpu, &idle[cpu]);
@@ -146,8 +146,9 @@ static u64 completing(struct ktask *by, bool asleep_before, u32 task_state, u64 
 	return s.strata[ST_COMPLETE];
 }
 
-/* A hypervisor took the CPU from the completion. That is believed only of an interrupt that wakes
- * who submitted the request, slept before it was done, and is not woken by signals. */
+/* A hypervisor took the CPU from a completion. A late completion is believed only of an interrupt
+ * which wakes the submitter. The submitter must have slept before the request was done, and must
+ * not be woken by signals. */
 static void test_late_completion(void **state)
 {
 	const u64 usual = REQUEST_END_NS, late = REQUEST_END_LATE_NS;
@@ -179,7 +180,7 @@ static void test_late_completion(void **state)
 	}
 }
 
-/* The same for a helper, whose own request it was: who waits for the helper waited for that. */
+/* A late completion of a helper's own request: the helper's client waited for the request. */
 static void test_late_completion_for_a_helper(void **state)
 {
 	struct op_sums s;
@@ -210,8 +211,8 @@ static void test_late_completion_for_a_helper(void **state)
 	}
 }
 
-/* One that was submitted before the operation began, or done before the sleep did, is not believed.
- */
+/* A request that was submitted before the operation began, or done before the sleep began, explains
+ * no sleep. */
 static void test_request_of_before(void **state)
 {
 	struct op_sums s;
@@ -238,7 +239,8 @@ static void test_request_of_before(void **state)
 	assert_strata(&s, 0, 0, 0, 0, 0, 112);
 }
 
-/* Nor is a bio that was submitted before, though a device without requests passes it on later. */
+/* A bio that was submitted before the operation explains no sleep, though a device without requests
+ * passes it on later. */
 static void test_bio_of_before(void **state)
 {
 	struct op_sums s;
@@ -271,7 +273,8 @@ static void test_bio_of_before(void **state)
 	assert_strata(&s, 0, 0, 0, 0, 0, 37 + 8 + 101);
 }
 
-/* One that another thread submitted is not its own, though that hashes to the same place. */
+/* A request of another thread is not the thread's own, though both threads hash to the same place.
+ */
 static void test_request_of_another(void **state)
 {
 	struct ktask other;
@@ -491,7 +494,7 @@ static void test_own_request_and_helper(void **state)
 	own_request_and_helper(41, 0, 19);
 }
 
-/* What a helper waited for before is not what it waits for now. */
+/* A helper's earlier wait is not its wait for this client. */
 static void test_waits_of_a_helper(void **state)
 {
 	struct op_sums s;
@@ -560,7 +563,7 @@ static void test_many_waits_of_a_helper(void **state)
 		      0);
 }
 
-/* What blk-throttle kept back is throttled, as far as that is known: until it was queued. */
+/* A throttled bio is throttled until it was queued, as far as this is known. */
 static void test_throttled_by_the_block_layer(void **state)
 {
 	struct op_sums s;
@@ -591,8 +594,8 @@ static void test_throttled_by_the_block_layer(void **state)
 	assert_int_equal(requests_counted(disk.dev, RQ_READ).device_ns, 30);
 }
 
-/* One that is kept back does not wait for a request meanwhile: what wakes its thread tells for what
- * that waited. */
+/* A thread with a throttled bio sleeps for another request: this request's completion explains the
+ * sleep. */
 static void test_throttled_meanwhile(void **state)
 {
 	struct op_sums s;
@@ -933,7 +936,8 @@ static void test_held_longer_for_another(void **state)
 	assert_strata(&s, 5, 37 + 101, 2, 0, 0, 0);
 }
 
-/* What a helper's helper waited for before the helper slept is not what that slept for. */
+/* Two helpers in a chain: a wait of the second before the first slept is no part of the first's
+ * sleep. */
 static void test_helper_of_a_helper_before(void **state)
 {
 	struct op_sums s;
@@ -964,7 +968,8 @@ static void test_helper_of_a_helper_before(void **state)
 	}
 }
 
-/* What it had sent to the device before that, and waits for since, is. */
+/* Two helpers in a chain: the second sent a request to the device before the first slept. The
+ * first's sleep has the rest of this request. */
 static void test_helper_of_a_helper_in_flight(void **state)
 {
 	struct op_sums s;
@@ -1052,7 +1057,7 @@ static void test_helpers_request_and_own(void **state)
 	}
 }
 
-/* What is noted of a helper for its own rows is none of its waits. */
+/* Notes about a helper for the helper's own rows are none of its waits. */
 static void test_helper_with_rows_of_its_own(void **state)
 {
 	struct op_sums s;
@@ -1139,8 +1144,8 @@ static void test_locks_of_others(void **state)
 	assert_int_equal(s.strata[ST_SLEEP], 19 + 23);
 }
 
-/* Of the longest wait it is told who let go: nobody who is known, if that was in an interrupt;
- * whatever else the one before did. */
+/* The longest wait for a lock has its last holder: nobody known if an interrupt released the lock,
+ * whatever the holder before did. */
 static void test_who_held_a_lock(void **state)
 {
 	const struct waker nobody = {};
@@ -1245,7 +1250,7 @@ static void test_who_held_a_lock_in_a_namespace(void **state)
 	assert_memory_equal(&recorded()->lock_holder, &nobody, sizeof(nobody));
 }
 
-/* Of equally long ones the first is kept. */
+/* The first of equally long waits is kept. */
 static void test_equally_long_waits_for_locks(void **state)
 {
 	const struct slow_op *r;
@@ -1360,8 +1365,8 @@ static void test_dispatched_unseen(void **state)
 	assert_strata(&s, 0, 0, 0, 0, 0, 47);
 }
 
-/* Of a sleep whose waking was not seen nothing is known of the waker: the one before is not asked,
- * be it a completion, a helper, or who let go of a lock. */
+/* A sleep whose waking was not seen has no known waker. Earlier wakers are not used: neither a
+ * completion, nor a helper, nor the holder of a lock. */
 static void test_waking_not_seen_after_others(void **state)
 {
 	const struct waker nobody = {};
@@ -1522,8 +1527,8 @@ static void test_helper_without_work(void **state)
 }
 
 /* A worker has worked for somebody else, and sleeps until the answer to alice comes from the
- * network. It worked for her only after that. If it asks another helper, that works for her, too.
- */
+ * network. The worker works for her only after the answer. If the worker asks another helper, this
+ * helper works for her, too. */
 static void test_idle_helper(void **state)
 {
 	struct op_sums s;
@@ -1552,7 +1557,8 @@ static void test_idle_helper(void **state)
 	assert_strata(&s, 0, 0, 0, 3 + 7, 11 + 13 + 17, 5 + 40000);
 }
 
-/* The same after a request of her own, which was done before the helper began to work. */
+/* A worker works for alice after a request of her own, which was done before the worker began to
+ * work. */
 static void test_idle_helper_and_own(void **state)
 {
 	struct op_sums s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whose and which operations and requests of a recording pass. */
+/* The operations and requests of a recording that pass, by owner and by kind. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -241,7 +241,7 @@ static void files_pass_by_their_paths(void **state)
 	check((struct filters){ .files = { { "/" }, 1 } }, (struct passed){ 15, 15, 0x4e, 31 });
 }
 
-/* What is recorded as /d/f was opened through a link to it, as far as this machine knows. */
+/* A file recorded as /d/f was opened through a link to it, as far as this machine knows. */
 static void links_lead_to_files(void **state)
 {
 	char link[128];

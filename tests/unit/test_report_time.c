@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which part of the recordings' timeline is shown, and how long it is. */
+/* The part of the recordings' timeline that is shown, and its length. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #define REAL (1000 * SEC) /* when the first recording begins, CLOCK_REALTIME */
 #define BOOT (50 * SEC)   /* the same moment, CLOCK_MONOTONIC */
 
-/* One that begins @after_ns after the first, and ended @duration_ns later. */
+/* A recording that begins @after_ns after the first, and ended @duration_ns later. */
 static struct recording recording(uint64_t after_ns, uint64_t duration_ns)
 {
 	return (struct recording){

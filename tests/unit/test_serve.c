@@ -183,7 +183,7 @@ static void test_text(void **state)
 	totals_done(&t);
 }
 
-/* What is not measured has no series, until it was measured once. */
+/* A figure has no series until it was measured once. */
 static void test_missing(void **state)
 {
 	static const char *const nobody[] = { NULL };
@@ -409,7 +409,7 @@ static void test_keys_return(void **state)
 
 /* Places belong to the keys that were used most in the last minutes: a key which was busy once
  * keeps its place for a while, not for ever; and a key gets a place by what it did in many
- * intervals. Its use fades by half in 87 intervals. */
+ * intervals. A key's use fades by half in 87 intervals. */
 static void test_use_fades(void **state)
 {
 	enum { EARLY = 100, LATE = 600 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which requests belong to an operation, and which of them are kept. */
+/* The requests that belong to an operation, and those of them that are kept. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

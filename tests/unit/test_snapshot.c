@@ -73,7 +73,8 @@ static void percentiles_are_within_a_bucket(void **state)
 	free(v);
 }
 
-/* Whatever the order, and as often as a bucket has it. */
+/* A histogram keeps its buckets in order, whatever the order of additions, and adds up each bucket.
+ */
 static void histogram_keeps_its_bins_in_order(void **state)
 {
 	struct hist hist = {};

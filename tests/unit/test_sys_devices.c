@@ -224,7 +224,7 @@ static void all_devices_are_read(void **state)
 	assert_null(d.list);
 }
 
-/* One that is met brings what it lies on, and what that is a partition of can be told. */
+/* A device that is met brings the devices on which it lies. The disk of a partition is known. */
 static void a_device_is_met(void **state)
 {
 	struct devices d = {};

@@ -19,7 +19,8 @@ static void name(struct threadnames *n, unsigned long long id, const char *comm)
 	assert_int_equal(threadnames_add(n, id, &name), 0);
 }
 
-/* What a row of operations and one of requests of thread @id are called in the next interval. */
+/* A row of operations and a row of requests of thread @id are called @expected in the next
+ * interval. */
 static void assert_called(struct threadnames *n, unsigned long long id, const char *expected)
 {
 	struct op_row op = { .key.by = { id } };
@@ -57,7 +58,7 @@ static void a_name_is_kept_while_it_is_used(void **state)
 	threadnames_done(&n);
 }
 
-/* What a thread left to others may be told an interval after its newer name. */
+/* A name that a thread left with others may arrive an interval after its newer name. */
 static void an_older_name_does_not_come_back(void **state)
 {
 	struct thread_name name = { .comm = "dd", .at = 23 };

@@ -171,7 +171,7 @@ static void sample_servers(struct snapshot *sn)
 	}
 }
 
-/* Whatever the view, nothing is lost and nothing counted twice. */
+/* In each view, nothing is lost and nothing counted twice. */
 static void test_sums(void **state)
 {
 	(void)state;
@@ -983,7 +983,7 @@ static void test_total(void **state)
 	top_total_done(&total);
 }
 
-/* What has no row any more is counted as lost. */
+/* Operations and requests without room for their row are counted as lost. */
 static void test_full_total(void **state)
 {
 	enum { N = TOP_TOTAL_ROWS + 3 };

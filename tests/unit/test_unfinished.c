@@ -197,7 +197,7 @@ static struct a_task reading(uint64_t since, unsigned int tid)
 		.asleep = 50, .submitted = 1, .last_bio = 9                                        \
 	}
 
-/* What is known before the waking: only a waking of this very sleep has ended it. */
+/* The waits of a sleep before its waking: only a waking of this very sleep has ended the sleep. */
 static void what_it_waits_for(void **state)
 {
 	static const struct {

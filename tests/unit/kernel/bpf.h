@@ -228,10 +228,11 @@ struct aio_kiocb {
 
 struct bpf_conf conf;
 
-/* What is before it is written before what is after it, for a switch may come in between. */
+/* A barrier: writes above precede writes below, since a switch to another thread may come in
+ * between. */
 static inline void barrier_comes(void);
 
-/* What the test makes of the machine. */
+/* The state of the machine, set by the test. */
 struct ktask;
 static struct {
 	u64 now;
@@ -448,9 +449,9 @@ static long bpf_find_vma(struct task_struct *task, u64 address,
 	return 0;
 }
 
-/* Records that were sent, the last ones first; at most so many fit. What a program does not write
- * is whatever was there before. How often user space was woken for them: whatever it does just
- * then, and only if it waits for them. */
+/* Sent records, the last first; at most ring_room of them fit. Bytes that no program writes are
+ * whatever was there before. The counters have user space's wakings: forced ones, and usual ones,
+ * which come only if user space waits. */
 struct message {
 	struct message *next;
 	const void *ring;

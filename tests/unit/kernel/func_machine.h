@@ -11,8 +11,8 @@
 #define __TARGET_ARCH_x86
 #include "bpf.h"
 
-/* What comes on top of a program when it calls the kernel for the @in_steps th time from now on, or
- * is at a barrier. Nothing comes on top of that. */
+/* An interrupt that comes on top of a program at its @in_steps-th call of the kernel, or barrier,
+ * from now on. Nothing comes on top of an interrupt. */
 static struct {
 	void (*comes)(void);
 	u32 in_steps;
@@ -35,8 +35,8 @@ static void step_on(void)
 #define bpf_map_delete_elem(m, k)    (step_on(), (bpf_map_delete_elem)(m, k))
 #define bpf_map_update_elem(m, k...) (step_on(), (bpf_map_update_elem)(m, k))
 
-/* Which copy of a program this is, where each function has one; whether a session's program runs
- * for the return; and the address of the function that is probed. */
+/* The probed function: the copy of the program that runs, where each function has one; whether a
+ * session's program runs for the return; and the function's address. */
 static struct {
 	u32 copy;
 	bool returns;
@@ -210,7 +210,7 @@ static void forks(struct ktask *child)
 	assert_int_equal(func_on_fork((u64[2]){ (u64)machine.current, (u64)child }), 0);
 }
 
-/* What is counted of calls. */
+/* The sums of function calls. */
 struct figures {
 	u64 count, total, self, max, min;
 };
@@ -239,7 +239,7 @@ static u64 hist_count(u32 func, u64 ns, bool any)
 	return n;
 }
 
-/* Of @func on all CPUs, and in all rows; those of @by, if that is not NULL. */
+/* The sums of @func on all CPUs, and in all rows; if @by is not NULL, in the rows of @by. */
 static struct figures figures_by(u32 func, const u64 by[2])
 {
 	struct func_sums *cells = (void *)map_of(&func_cells)->array;

@@ -433,8 +433,8 @@ static void uring_overflow(struct io_ring_ctx *ring, u64 user_data, int res)
 	RUN(on_uring_overflow, ctx);
 }
 
-/* What is counted in all rows of operations of @kind, on all CPUs, with their histograms, which are
- * added to @ret_hist if that is not NULL. */
+/* The sums of operations of @kind in all rows, on all CPUs. Their histograms are added to @ret_hist
+ * if this is not NULL. */
 static struct op_sums ops_counted(u32 kind, u64 *ret_hist)
 {
 	struct kmap *cells = map_of(&slot_cells),
@@ -487,7 +487,7 @@ static u32 requests_cells(void)
 	return map_of(conf.rq_in_cells ? (void *)&slot_cells : (void *)&slot_rq_cells)->max;
 }
 
-/* The same of requests on @dev that count for @by (NULL: for anybody). */
+/* The sums of requests on @dev that count for @by (NULL: for anybody). */
 static struct rq_sums requests_of(u32 dev, u32 op, const u64 by[2])
 {
 	struct kmap *hashes[] = { map_of(&rq_rows_even), map_of(&rq_rows_odd) };
@@ -563,7 +563,7 @@ static const struct slow_op *newest_record(void)
 	return NULL;
 }
 
-/* The same as it is sent while a run is recorded. */
+/* The newest record of an operation that was sent for a recording. */
 static const struct sent_op *newest_sent(void)
 {
 	for (struct message *m = messages; m; m = m->next)
