@@ -7,8 +7,8 @@ load lib
 machines=$(grep -vx "$(uname -m)" <<<"x86_64
 aarch64")
 
-# The headers of its C library, and of all others those of this machine, which are the same. What is
-# embedded is this machine's, too: only its form is looked at.
+# The headers of the architecture's C library, and this machine's headers of all other libraries, which are the same.
+# Embedded objects are this machine's, too: only their form is compiled.
 @test "user space compiles for each architecture" {
 	make -s build/trace.skel.h build/trace_functions.skel.h build/func.skel.h
 	mapfile -t sources < <(find src -name '*.c' ! -name '*.bpf.c')

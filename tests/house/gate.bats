@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# That the gate and its oracles see what is wrong: all that it compares goes through these few functions.
+# The gate and its oracles notice wrong figures: all comparisons go through these few functions.
 
 load lib
 

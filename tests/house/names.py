@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """names.py: lists functions and files named in comments, the manual and documents, but not found in the tree.
 
-A function is written `name()`. It exists if the word is in the code of src or tests, or in vmlinux.h. A file is
-written with a folder (`base/text.h`), or in backquotes; it may be named without the folder above. A name that
-begins with a folder of the tree (`tests/vm/boot`) may be of any kind, a folder or a glob, too. Names of the kernel
-and of libraries are listed, with their origin, in tests/house/names-elsewhere.
+A function is written `name()`, and exists if its name is in the code of src or tests, or in vmlinux.h. A file is
+written with a folder (`base/text.h`), or in backquotes; it may be named without the folder above. A name that begins
+with a folder of the tree (`tests/vm/boot`) may be of any kind, a folder or a glob, too. Names of the kernel and of
+libraries are listed, with their origin, in tests/house/names-elsewhere.
 """
 import pathlib
 import re

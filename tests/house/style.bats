@@ -159,7 +159,7 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 	done
 }
 
-# Of Linux 6.1, as far as it has a budget; what is reached may be 5 % better or worse since.
+# The README's costs on Linux 6.1, as far as the budget has them; since then, figures may be 5 % better or worse.
 @test "the README's costs are what is reached" {
 	python3 - <<-'END'
 		import json, re
@@ -227,7 +227,7 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 	done <"$BATS_TEST_TMPDIR/named"
 }
 
-# What is between code and headings: a paragraph, or the text of an entry or of an item.
+# A paragraph stands between code and headings, or is the text of an entry or item.
 @test "paragraphs of the manual are short" {
 	none awk 'FNR == 1 { code = n = 0 }
 		/^```/ { code = !code; n = 0; next }

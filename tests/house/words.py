@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""words.py: says where comments and texts of src, heads of tests, the manual and documents do not say their noun.
+"""words.py: says where comments, texts of src, the manual and documents do not say their noun.
 
-Of the words in comments and in the manual, at most 0.8 % are "that" and 0.2 % "what". No sentence begins with "One
-that", "Those that", "What" or "Of", except questions. The head of a test is its first comment. Texts of src, the
-manual and documents have no word that the glossary of docs/ARCHITECTURE.md gives up for another, as far as that word
-has no other meaning.
+At most 0.8 % of the words in comments of src and in the manual are "that", and at most 0.2 % are "what". No sentence
+begins with "One that", "Those that", "What" or "Of", except questions. This holds for all comments and docstrings of
+src, of tests and of the Makefile, too. Texts of src, the manual and documents have no word that the glossary of
+docs/ARCHITECTURE.md gives up for another, as far as that word has no other meaning.
 """
-import itertools
+import ast
+import io
 import pathlib
 import re
 import sys
+import tokenize
 
-from names import COMMENT, split
+from names import COMMENT, split, tree
 
+LIKE_C = (".c", ".h", ".js", ".mjs", ".css")  # as to comments
 MOST = {"that": 0.8, "what": 0.2}  # percent
 GIVEN_UP = re.compile(r"\b(phases?|kept back)\b")
 STRING = re.compile(r'"((?:\\.|[^"\\\n])*)"(?:\s*"((?:\\.|[^"\\\n])*)")*')
@@ -21,18 +24,38 @@ BEGINS = re.compile(r"(?:^[ \t]*(?:- )?|(?<=[.:;!?]\s))((?:One that|Those that|W
 
 
 def comments(text):
-    """The comments of a C file as prose, with the numbers of their lines."""
+    """The comments of a C file, or of one like it, as prose, with the numbers of their lines."""
     for line, comment in split(text)[1]:
         yield line, re.sub(r"^[ \t]*(/\*+|\*/?|//)[ \t]?|\*/$", "", comment, flags=re.M)
 
 
-def head(text):
-    """The first comment of a script or a C file, without its licence."""
-    lines = [line for line in text.split("\n")[:40] if "SPDX" not in line and not line.startswith("#!")]
-    if lines and lines[0].startswith("/*"):
-        return next((comment for _, comment in comments("\n".join(lines))), "")
-    first = itertools.takewhile(lambda line: line.startswith("#"), lines)
-    return "\n".join(re.sub(r"^# ?", "", line) for line in first)
+def blocks(found):
+    """Comments of one line each, (line, text), as prose: those in neighbouring lines are one comment."""
+    begin, lines = 0, []
+    for line, text in [*found, (None, "")]:
+        if lines and line != begin + len(lines):
+            yield begin, "\n".join(lines)
+            lines = []
+        begin = begin if lines else line
+        lines.append(text)
+
+
+def comments_of_python(text):
+    """The comments and docstrings of a Python file as prose, with the numbers of their lines."""
+    found = [(t.start[0], t.string.lstrip("# "), t.line.strip() == t.string)
+             for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type == tokenize.COMMENT]
+    yield from blocks((line, comment) for line, comment, is_alone in found if is_alone)
+    yield from ((line, comment) for line, comment, is_alone in found if not is_alone)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
+            yield node.body[0].lineno, node.body[0].value.value
+
+
+def comments_of_script(text):
+    """The comments of a script that begin with #, as prose, with the numbers of their lines."""
+    lines = [(i, re.match(r"(.*?)(?:^|\s)#+(?:\s+(.*))?$", line)) for i, line in enumerate(text.split("\n"), 1)]
+    yield from blocks((i, m[2] or "") for i, m in lines if m and not m[1].strip())
+    yield from ((i, m[2]) for i, m in lines if m and m[1].strip() and m[2])
 
 
 def strings(text):
@@ -46,20 +69,23 @@ def strings(text):
 
 def prose(path, group):
     text = path.read_text(encoding="utf-8")
-    if group == "heads":
-        yield 2, head(text)
-    elif group == "texts":
+    if group == "texts":
         yield from strings(text)
-    elif path.suffix in (".c", ".h"):
+    elif path.suffix in LIKE_C:
         yield from comments(text)
+    elif group == "others":
+        is_python = path.suffix == ".py" or re.match(r"#!.*python", text)
+        yield from (comments_of_python if is_python else comments_of_script)(text)
     else:
         yield 1, re.sub(r"^```.*?^```", lambda m: "\n" * m.group().count("\n"), text, flags=re.M | re.S)
 
 
 def main(root):
-    heads = [p for end in ("c", "h", "bats", "bash") for p in root.glob(f"tests/**/*.{end}")]
+    files = [root / n for n in tree(root) if re.match(r"(src|tests|\.ci)/|Makefile$", n)]
+    ours = [p for p in files if p.suffix in LIKE_C and p.is_relative_to(root / "src")]
+    others = [p for p in files if p not in ours and p.suffix not in (".html", ".json", ".png")]
     texts = [p for p in root.glob("src/**/*.[ch]") if "bpf" not in p.parts]
-    groups = {"comments": sorted(root.glob("src/**/*.[ch]")), "texts": sorted(texts), "heads": sorted(heads),
+    groups = {"comments": sorted(ours), "texts": sorted(texts), "others": sorted(others),
               "manual": sorted(root.glob("man/*.scd")),
               "documents": sorted([*root.glob("docs/**/*.md"), *root.glob("*.md")])}
     for group, paths in groups.items():
