@@ -356,8 +356,8 @@ struct access_sums {
 	unsigned long long distance; /* sum of access_step()'s */
 };
 
-/* The same for the whole run, with the row's key; its members are as in struct op_key and rq_key.
- */
+/* The accesses of a row in the whole run, with the row's key; the key's members are as in struct
+ * op_key and rq_key. */
 struct access_slot {
 	unsigned long long fs; /* or SLOT_OF_DEV | disk */
 	unsigned long long by[2];
@@ -374,8 +374,8 @@ struct access_size {
 	unsigned int bucket; /* hist_bucket() of the size in bytes */
 };
 
-/* Which errors are errors of I/O: of all operations, or only of those that move data. Elsewhere
- * these say that a file has no device or attribute. By number, as on x86-64 and arm64, since
+/* Errors of I/O: of all operations, or only of those that move data. For other operations these
+ * errors say that a file has no device or attribute. By number, as on x86-64 and arm64, since
  * programs have no names of errors. */
 enum { IO_ALWAYS = 1, IO_OF_DATA = 2, IO_ERRNOS = 128 };
 

@@ -251,7 +251,7 @@ struct segments {
 	unsigned long long at[SEGMENTS_MAX]; /* SEGMENT(); the first @n */
 };
 
-/* The same in a record of an operation with few segments. */
+/* The segments in a record of an operation with few of them. */
 struct few_segments {
 	unsigned int n, merged;
 	unsigned long long at[SEGMENTS_FEW];

@@ -21,7 +21,7 @@
 
 struct reason;
 
-/* Which figure is compared with the limit. */
+/* The figure that is compared with the limit. */
 enum condition_measure {
 	CONDITION_TIME,       /* the time of one operation or request */
 	CONDITION_SLOWEST,    /* this time; the limit is a percentile of all of them */

@@ -141,7 +141,7 @@ static bool has_own(const struct scan *s, const struct explain_finding *f, const
 	       own >= EXPLAIN_LEAST && own >= EXPLAIN_LEAST_LIFT * left * others;
 }
 
-/* Which of the chosen findings @f shares most operations with. */
+/* The chosen finding with which @f shares most operations. */
 static size_t same_as(const struct explain *e, const struct explain_finding *f, size_t words)
 {
 	uint64_t most = 0, n;

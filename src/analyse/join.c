@@ -252,7 +252,8 @@ static int64_t later_ns(const struct join_request *r, const struct join_served *
 	return s->one.at_ns - r->one.at_ns;
 }
 
-/* The same without the difference of the clocks, as a distance. */
+/* The distance of the operation's begin from the request's, without the difference of the clocks.
+ */
 static uint64_t distance_ns(const struct pair *p, const struct join_request *r,
 			    const struct join_served *s)
 {

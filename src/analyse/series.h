@@ -92,7 +92,7 @@ struct series {
 	struct series_index *recent[SERIES_RECENT];
 };
 
-/* How to read. */
+/* How recordings are read into a series. */
 struct series_conf {
 	enum by_key by;
 	uint64_t from_ns, to_ns; /* this part, from the recording's begin; to 0: its end */

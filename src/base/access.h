@@ -30,7 +30,7 @@ void access_add(struct access *a, uint64_t offset, uint64_t bytes);
 /* The size that most accesses of known sizes had, and how many; 0: none. */
 uint64_t access_size(const struct access *a, uint64_t *ret_count);
 
-/* The same, with all sizes as a histogram. At first all 0; .sizes.bins is owned. */
+/* Accesses with all their sizes as a histogram. At first all 0; .sizes.bins is owned. */
 struct access_pattern {
 	struct access access;
 	struct hist sizes; /* buckets of bytes, as hist_bucket() has them of ns */

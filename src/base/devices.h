@@ -76,8 +76,9 @@ bool devices_sysfs(const char *dir, const char *entry, unsigned int *ret_dev);
  * many, at most @cap; 0: it belongs to none. */
 size_t devices_of_volume(unsigned int dev, unsigned int *ret_devs, size_t cap);
 
-/* The same for @dev, the device number which a mounted volume itself has. 0 also for a recording,
- * which does not know these devices. */
+/* The devices of the btrfs volume whose device number, while mounted, is @dev. Returns how many, at
+ * most @cap; 0: @dev is no such volume, or @d is of a recording, which does not know these devices.
+ */
 size_t devices_mounted(const struct devices *d, unsigned int dev, unsigned int *ret_devs,
 		       size_t cap);
 

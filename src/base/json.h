@@ -41,7 +41,7 @@ void json_put_real(struct json *j, const char *name, double value);
  */
 void json_put_text(struct json *j, const char *name, const char *text, size_t max);
 
-/* The same for a whole string. */
+/* A whole string, hostile, as by json_put_text(). */
 void json_put_string(struct json *j, const char *name, const char *text);
 
 /* Local time in ms with the zone, by RFC 3339: "2026-01-31T12:00:00.250+01:00"; null if @day_ns is

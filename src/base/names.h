@@ -50,8 +50,7 @@ const char *fs_server_module(const char *fs);
  * which the kernel missed. NULL: it is no loss, since the calls began before tracing did. */
 const char *lost_what(unsigned int lost, uint64_t n);
 
-/* Which requests of io_uring and libaio are operations, and what their opcodes are
- * called. */
+/* The requests of io_uring and libaio that are operations, and the names of their opcodes. */
 
 /* By opcode of io_uring: the kind of a call that does the same (enum op_kind); OP_NONE: it is no
  * operation on files, or not known. */

@@ -52,8 +52,9 @@ void infile_close(FILE *f);
  */
 FILE *newfile_open(const char *path, struct reason *why);
 
-/* The same, but an existing regular file of this user is written to at its end. If another program
- * truncates the file, as logrotate's copytruncate does, no hole is left. */
+/* Opens @path as newfile_open() does, but an existing regular file of this user is written to at
+ * its end. If another program truncates the file, as logrotate's copytruncate does, no hole is
+ * left. */
 FILE *newfile_append(const char *path, struct reason *why);
 
 /* Makes the directory @path, mode 0700, with the same owner as a new file. 0; 1: the directory is

@@ -44,8 +44,8 @@ bool pattern_matches(struct pattern *p, const char *name);
  * excludes it. */
 bool patterns_mean(struct pattern *const patterns[], size_t n, const char *scope, const char *name);
 
-/* The same for a function with @n_names names, of which NULL is none: a pattern matches it if it
- * matches one of them. */
+/* As patterns_mean(), for a function with @n_names names, of which NULL is none. A pattern matches
+ * the function if it matches one of these names. */
 bool patterns_mean_any(struct pattern *const patterns[], size_t n, const char *scope,
 		       const char *const names[], size_t n_names);
 

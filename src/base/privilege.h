@@ -46,8 +46,9 @@ bool privilege_is_admin(void);
 int privilege_drop(bool names_cgroups, struct reason *why);
 
 /*
- * The same for a process which needs no more than its open descriptors: it keeps no capability, and
- * reads no file at all. 0, or -1 with @why of the first failure.
+ * Gives up all privileges, for good, of a process which needs no more than its open descriptors:
+ * the process keeps no capability, and reads no file at all. 0, or -1 with @why of the first
+ * failure.
  */
 int privilege_drop_all(struct reason *why);
 

@@ -206,7 +206,7 @@ struct helper_row *rows_helper(struct rows *r, const struct helper_key *key);
 struct site_row *rows_site(struct rows *r, const struct site_key *key);
 struct server_row *rows_server(struct rows *r, const struct server_key *key);
 
-/* The same, but NULL if there is no such row. */
+/* The row of @key, or NULL if there is no such row. Valid until the next row is added. */
 struct op_row *rows_op_find(const struct rows *r, const struct op_key *key);
 
 void op_row_add(struct op_row *row, const struct op_sums *s);

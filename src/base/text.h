@@ -25,7 +25,8 @@
 size_t text_safe(char *dst, size_t cap, const char *src);
 size_t text_safe_n(char *dst, size_t cap, const char *src, size_t len);
 
-/* The same for a file, where UTF-8 is not escaped, even after text_ascii_only(). */
+/* Makes @src safe for a file as text_safe() does, but UTF-8 is not escaped, even after
+ * text_ascii_only(). */
 size_t text_safe_utf8(char *dst, size_t cap, const char *src, size_t len);
 
 /* Whether the caller's locale, by its environment, is a UTF-8 one, even if it is not installed. */
@@ -129,7 +130,8 @@ void text_write(struct text_out *o, const char *data, size_t n);
  */
 void text_html(struct text_out *o, const char *src, size_t len);
 
-/* The same for text that is safe already. */
+/* Writes text that is safe already as the text of an HTML element, or as the value of a quoted
+ * attribute. */
 void text_html_safe(struct text_out *o, const char *safe);
 
 /* Writes JSON as the text of a script element: "<", ">" and "&", which only strings have, become
@@ -145,7 +147,7 @@ void text_fill(struct text_out *o, char c, int n);
  */
 void text_wrap(struct text_out *o, const char *text, int at, int indent, int width);
 
-/* The same, but no word is cut. */
+/* Writes @text as text_wrap() does, but cuts no word. */
 void text_wrap_whole(struct text_out *o, const char *text, int at, int indent, int width);
 
 /* Writes the message @text, safe, as one line; on a terminal in lines of at most 80 columns, where

@@ -228,7 +228,7 @@ enum stored_file_flag {
 	STORED_FILE_NAMELESS = 8,
 };
 
-/* So many records of a kind were lost at this point. */
+/* A loss: @count records of a kind were lost at this point. */
 struct stored_loss {
 	uint64_t from_ns, to_ns;
 	uint64_t kind; /* enum lost */

@@ -56,8 +56,8 @@ struct rowpack {
 /* Adds a row of c->n values. 0, or -ENOMEM with the columns unchanged. */
 int rowpack_add(struct rowpack *c, const uint64_t *row);
 
-/* The same without a copy: room for a row, or NULL (-ENOMEM); then rowpack_added() takes the row.
- * */
+/* Room for a row, which is added without a copy: the caller writes c->n values, and rowpack_added()
+ * takes the row. NULL: -ENOMEM. */
 uint64_t *rowpack_room(struct rowpack *c);
 void rowpack_added(struct rowpack *c);
 

@@ -46,7 +46,8 @@ static int patterns_add(struct compare_inputs *in, enum compare_side side,
 	return 0;
 }
 
-/* The same for both sides: if no file matches on either, @why names both. */
+/* Adds the files that match the patterns of both sides: if no file matches on either, @why names
+ * both. */
 static int patterns_both(struct compare_inputs *in, struct reason *why)
 {
 	struct reason new_why;
@@ -61,7 +62,7 @@ static int patterns_both(struct compare_inputs *in, struct reason *why)
 	return -1;
 }
 
-/* Which files each side has. 0, or -1 with @why. */
+/* Sets the files of each side. 0, or -1 with @why. */
 static int sides_set(struct compare_inputs *in, char **rest, int n, struct reason *why)
 {
 	const bool patterns = in->base.n || in->new.n;

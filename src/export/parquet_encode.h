@@ -28,7 +28,7 @@ void bytes_put(struct bytes *b, const void *data, size_t n);
 void bytes_put_u32(struct bytes *b, uint32_t v);    /* little endian */
 void bytes_put_varint(struct bytes *b, uint64_t v); /* 7 bits a byte, lowest bits first */
 
-/* The same of a signed number: 0, -1, 1, -2 ... are written as 0, 1, 2, 3 ... */
+/* A signed number as a varint: 0, -1, 1, -2 ... are written as 0, 1, 2, 3 ... */
 void bytes_put_zigzag(struct bytes *b, int64_t v);
 
 /* The number of bits in @v; 0 for 0. */
@@ -38,7 +38,7 @@ unsigned int bits_of(uint64_t v);
  * and the width before indices. */
 void encode_hybrid(struct bytes *b, const uint32_t *v, size_t n, unsigned int width);
 
-/* The same encoding of @n times @v. */
+/* @n times the number @v, encoded as by encode_hybrid(). */
 void encode_run(struct bytes *b, uint32_t v, size_t n, unsigned int width);
 
 /* DELTA_BINARY_PACKED. Differences are modulo 2^64, so any numbers can be encoded. */

@@ -62,7 +62,7 @@ static void add_label(struct writer *w, const char *name, const char *safe)
 	w->labels_len += n;
 }
 
-/* The same for hostile text. */
+/* Adds a label whose value is hostile text. */
 static void add_text_label(struct writer *w, const char *name, const char *text)
 {
 	char safe[LABEL_CAP];

@@ -371,7 +371,8 @@ static const struct key *key_shown(struct keys *k, const struct labels *l)
 	return key && key->state == KEY_SHOWN ? key : NULL;
 }
 
-/* The same for a row of operations or requests; NULL without --by. */
+/* The key whose labels a row of operations or requests counts under; NULL: without --by, or those
+ * of KEY_OTHER. */
 static const struct key *owner_of(struct totals *s, const char *by, bool contained)
 {
 	struct labels l;
@@ -422,7 +423,7 @@ static struct disk_total *disk_total(struct totals *s, const char *disk)
 	return t;
 }
 
-/* The same for operations @op on @fs that wait for @disk, both hostile. */
+/* The total of operations @op on @fs that wait for @disk, both hostile; NULL: out of memory. */
 static struct busy_total *busy_total(struct totals *s, unsigned int op, const char *fs,
 				     const char *disk)
 {

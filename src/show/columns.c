@@ -416,7 +416,7 @@ static void op_amplification(struct value *ret, const void *row, const void *ctx
 	ret->of = breakdown_row_reads(whole->v, r) ? r->bytes : 0;
 }
 
-/* The same, but only where part of the bytes came from the device. */
+/* The amplification, but only where part of the bytes came from the device. */
 static void op_from_device(struct value *ret, const void *row, const void *ctx)
 {
 	op_amplification(ret, row, ctx);

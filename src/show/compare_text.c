@@ -165,7 +165,7 @@ static void interval_text(char dst[24], const struct compare_figure *f)
 		snprintf(dst, 24, "%+.*f to %+.*f %%", digits, low, digits, high);
 }
 
-/* The same of the difference itself, in 8 columns; more than tenfold: "+47 x". */
+/* The difference itself, in 8 columns; more than tenfold: "+47 x". */
 static struct text_num part_text(const struct compare_figure *f)
 {
 	double d = f->value[NEW] - f->value[BASE], base = f->value[BASE];

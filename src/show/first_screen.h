@@ -37,7 +37,7 @@ void first_screen_shares(char *text, size_t cap, const struct breakdown_view *v,
 			 const struct breakdown_whole *whole);
 
 /*
- * The same for the time of all requests of io_uring and libaio, from each one's submission to its
+ * The shares of the time of all requests of io_uring and libaio, from each one's submission to its
  * end: "time of asynchronous requests: D device 97 %, q queue 3 %; 98 % of it uring read ext4,
  * mostly waiting for the device vda; 343 in flight on average". "" without requests. Safe. @cap
  * FIRST_SCREEN_ANSWER is enough.

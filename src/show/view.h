@@ -95,8 +95,8 @@ int breakdown_rows_merge(struct breakdown_rows *r);
  */
 uint64_t breakdown_thread_ns(const struct op_row *r);
 
-/* The same, but 0 if @r is left out of the first lines and of shares: see struct breakdown_whole.
- */
+/* The time of @r as breakdown_thread_ns() has it; 0 if @r is left out of the first lines and of
+ * shares: see struct breakdown_whole. */
 uint64_t breakdown_counted_ns(const struct breakdown_whole *whole, const struct op_row *r);
 
 /* Name of the file system @fs from the rows of @sn, "" if none has it; hostile. Points into
@@ -119,7 +119,7 @@ bool breakdown_has_ops(const struct breakdown_view *v);
 /* Whether the bytes read from devices are known by operation. */
 bool breakdown_has_device_bytes(const struct breakdown_view *v);
 
-/* The same for operations on file system type @fs. */
+/* Whether the bytes read from devices are known for operations on file system type @fs. */
 bool breakdown_fs_has_device_bytes(const struct breakdown_view *v, const char *fs);
 
 /* Whether minor page faults are counted. */

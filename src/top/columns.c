@@ -505,7 +505,7 @@ static const struct column text[] = {
 	{},
 };
 
-/* The same for servers. */
+/* The columns of `top -b` for servers. */
 static const struct column server_text[] = {
 	{ .title = "REQUEST", .kind = VALUE_TEXT, .get = get_server_op, .max = 20 },
 	{ .name = "io", .title = "I/O", .kind = VALUE_ID, .get = get_rqs },

@@ -32,7 +32,8 @@ void feature_look_for(struct feature *f, const char *const names[], int n);
 int feature_function(struct feature *f, const char *function, const char *module,
 		     unsigned int *ret_id, int *ret_btf_fd);
 
-/* The same for @hook, a function or "btf_trace_NAME": of the kernel, or else of @module. */
+/* Finds the type id and a descriptor of the BTF of @hook, as feature_function() does. @hook is a
+ * function or "btf_trace_NAME": of the kernel, or else of @module. */
 int feature_hook(struct feature *f, const char *hook, const char *module, unsigned int *ret_id,
 		 int *ret_btf_fd);
 
@@ -46,7 +47,7 @@ unsigned int feature_type(struct feature *f, const char *name);
 bool feature_has_tracepoint(struct feature *f, const char *name);
 bool feature_has_function(struct feature *f, const char *name);
 
-/* Which argument of tracepoint @name points to a struct @type, counted from 0; -1: none. */
+/* The argument of tracepoint @name that points to a struct @type, counted from 0; -1: none. */
 int feature_tracepoint_arg(struct feature *f, const char *name, const char *type);
 
 /* Offset of @field in struct @type or in its anonymous members, in bytes; -1 if there is none. */
@@ -55,8 +56,8 @@ int feature_field_offset(struct feature *f, const char *type, const char *field)
 /* Value of enumerator @name of any enum, even of an anonymous one; @otherwise if there is none. */
 int feature_enumerator(struct feature *f, const char *name, int otherwise);
 
-/* Which argument of tracepoint @name is called @arg, counted from 0; -1: none, or BTF has no names
- * of arguments. */
+/* The argument of tracepoint @name that is called @arg, counted from 0; -1: none, or BTF has no
+ * names of arguments. */
 int feature_tracepoint_arg_named(struct feature *f, const char *name, const char *arg);
 
 /*

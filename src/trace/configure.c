@@ -23,7 +23,7 @@ static unsigned char arg_of(struct feature *f, const char *tracepoint, const cha
 	return arg < 0 ? 0 : arg;
 }
 
-/* Which arguments of tracepoints the programs need, on this kernel. */
+/* Sets the arguments of tracepoints that the programs need, on this kernel. */
 static void conf_set_args(struct bpf_conf *c, struct feature *f)
 {
 	int pause = feature_tracepoint_arg_named(f, "balance_dirty_pages", "pause");
@@ -190,7 +190,7 @@ static void conf_set_servers(struct server_members *at, struct feature *f)
 	}
 }
 
-/* Which threads, processes and files are traced. */
+/* Sets the filters: the threads, processes and files that are traced. */
 static void conf_set_filters(struct bpf_conf *c, const struct session_conf *sc)
 {
 	c->tool_tgid = getpid();

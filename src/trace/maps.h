@@ -73,7 +73,7 @@ void maps_rows_size(const struct session_conf *sc, const struct feature *f, unsi
  * get their rows in hashes, and its records go through rings. */
 unsigned int maps_cpus(void);
 
-/* The same number in a list of CPUs such as "0-3,8-11"; 0: @list is no such list. */
+/* The number of CPUs up to the last one in a list such as "0-3,8-11"; 0: @list is no such list. */
 unsigned int maps_cpus_in(const char *list);
 
 /* Whether a run with @sc counts requests. */

@@ -21,7 +21,7 @@ static void name_of(const struct trace_bpf *obj, const struct program *row, stru
 	program_hook_text(row, t->hook, sizeof(t->hook));
 }
 
-/* Which maps and members programs access depends on these settings. All settings are tried, with
+/* The maps and members that programs access depend on these settings. All settings are tried, with
  * all of their maps. */
 static const struct session_conf variants[] = {
 	{ .follow = true,
