@@ -273,7 +273,7 @@ class Builder:
         return found
 
     def bare(self, obj: str) -> bytes:
-        """Without BTF, which has the text of each line."""
+        """The bytes of object @obj without BTF, which has the text of each source line."""
         argv = ["llvm-objcopy"] + [f"--remove-section={s}" for s in (".BTF", ".rel.BTF", ".BTF.ext", ".rel.BTF.ext")]
         run([*argv, obj, f"{obj}.bare"], self.tree)
         return (self.tree / f"{obj}.bare").read_bytes()

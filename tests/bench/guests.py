@@ -60,7 +60,7 @@ def _line(got: dict, fields: list[str]) -> None:
 
 
 def is_ours(row: str) -> bool:
-    """Whether it is a mode of iostrata."""
+    """Whether @row is a mode of iostrata."""
     return row.startswith(("breakdown", "funcs", "top")) or row == "record"
 
 

@@ -87,7 +87,7 @@ spawn() {
 	spawned+=("$spawned_pid")
 }
 
-# For teardown().
+# Ends all spawned commands; for teardown().
 end_spawned() {
 	local it
 	for it in "${spawned[@]}"; do

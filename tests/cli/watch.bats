@@ -206,7 +206,7 @@ assert met["value"] > 1e9, met # the longest
 	reader 'assert sum(len(one.ops) for one in r) >= 155 and all(one.end for one in r), len(r)' "$dir"/*
 }
 
-# Until the directory has not changed for a second.
+# Waits until the directory has not changed for a second.
 wait_until_quiet() {
 	local before=
 	while [[ $(ls -A "$dir") != "$before" ]]; do

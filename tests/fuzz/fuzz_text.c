@@ -138,7 +138,7 @@ static void check_wrap(const char *src, size_t len)
 	free(text);
 }
 
-/* As the path of a cgroup. */
+/* Checks @src as the path of a cgroup. */
 static void check_container(const char *src, size_t size)
 {
 	struct container c = { .shown = 0 };

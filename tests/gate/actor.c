@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * actor: what tests/workload.c cannot do. Like that with -w it prints "ready", acts when a line
- * arrives on stdin, and prints a line of JSON.
+ * actor: I/O that tests/workload.c cannot do. As tests/workload.c with -w, actor prints "ready",
+ * acts when a line arrives on stdin, and prints a line of JSON.
  *
  *   actor int80 FILE     32-bit system calls (int $0x80, or as a program of 32-bit ARM), exact
  *                        numbers of them: the JSON has per class count, bytes and errors

@@ -57,8 +57,8 @@ static void no_calls32(int signo)
 	_exit(write(1, "no 32-bit calls\n", 16) == 16 ? 77 : 1);
 }
 
-/* 1 to 7 times, so that few neighbours are made as often; what writes to all disks, once; what is
- * an operation by its arguments only, never (see checks_mapped.py). */
+/* 1 to 7 times, so that few neighbours are made as often; calls that write to all disks, once;
+ * calls that are operations by their arguments only, never (see checks_mapped.py). */
 static int times(int i)
 {
 	if (!strcmp(calls[i].name, "mmap") || !strcmp(calls[i].name, "madvise"))

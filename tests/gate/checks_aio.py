@@ -129,7 +129,7 @@ def unfinished(gate: Gate) -> None:
 
 @suite("aio.fsync")
 def fsync(gate: Gate) -> None:
-    """A kernel worker does it: its time is the worker's, by what that waited for."""
+    """A kernel worker executes the request: the request's time is the worker's, by the worker's waits."""
     need_functions()
     queuer = Queuer(gate, "fsync", file_on_ext4(gate), 101)
     with shared(gate, *OF_QUEUERS) as trace:

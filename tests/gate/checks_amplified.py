@@ -81,7 +81,7 @@ def amplification(gate: Gate) -> None:
 
 @suite("cache.slowest")
 def of_each_read(gate: Gate) -> None:
-    """Each of the slowest has what it read itself, without readahead just what it returned."""
+    """Each of the slowest reads has its own device bytes; without readahead these are the returned bytes."""
     file = fileio.make_file(f"{machine.mounted(gate.stack, gate.kept, machine.loop(gate.stack, gate.kept, 16), 'ext4')}"
                             "/slowest", 1)
     fd = os.open(file, os.O_RDONLY)

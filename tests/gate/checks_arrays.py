@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Arrays of md, and zram that writes pages back: the disks below, and what each of them did."""
+"""Arrays of md, and zram that writes pages back: the figures of the disks below."""
 from __future__ import annotations
 
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Another tracer of requests at the same time: blktrace. Each request that it saw is in the
-recording, on the same sector, dispatched and completed at the same time."""
+"""blktrace traces requests at the same time. The recording has each request of blktrace's, on the same sector,
+dispatched and completed at the same time."""
 from __future__ import annotations
 
 import os

@@ -72,7 +72,7 @@ def members(rows: list[Json]) -> set[tuple[str | None, ...]]:
 
 
 def path_of(group: Path) -> str:
-    """As /proc/PID/cgroup would have it."""
+    """The path of @group in /proc/PID/cgroup."""
     mounted = next(p for p in group.parents if os.path.ismount(p))
     return "/" + str(group.relative_to(mounted))
 

@@ -81,7 +81,7 @@ KIND_OF = {call: kind for kind, calls in CALL_KINDS.items() for call in calls.sp
 
 @suite("A1.calls")
 def every_call(gate: Gate) -> None:
-    """Each call of the table, made by its number: counted under its name, as what it is."""
+    """Each call of the table, made by its number, is counted under its name and as its kind."""
     for bits in (64, 32):
         own = bool(tool.ARCH) and bits == 32
         try:

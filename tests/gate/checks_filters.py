@@ -32,7 +32,7 @@ HALF = {"read": 23, "write": 101, "fsync": 7, "stat": 11, "openat": 13, "close":
 
 @dataclass
 class Cast:
-    """Who does I/O at the same time."""
+    """The processes that do I/O at the same time."""
 
     every: Workload  # every kind
     twins: list[Workload]  # two processes on one file
@@ -163,7 +163,7 @@ def compare_calls(gate: Gate, c: Cast, t: Traces) -> None:
 
 
 def compare_file(gate: Gate, c: Cast, t: Traces) -> None:
-    """Only what is done through a descriptor of the file; who does it does not matter."""
+    """Operations through a descriptor of the file count, whichever process makes them; others do not."""
     first, second = c.twins
     beside = {"read": (BESIDE["bad_read"], 0, BESIDE["bad_read"]),
               "open": (BESIDE["open_fail"], 0, BESIDE["open_fail"]),
@@ -373,8 +373,8 @@ def queue_included(gate: Gate) -> None:
 
 @suite("A8.overload")
 def full_ring(gate: Gate) -> None:
-    """More records than the ring holds while the tool cannot read them: rows stay exact, and what
-    was lost is counted."""
+    """More records than the ring holds while the tool cannot read them: rows stay exact, and lost records are
+    counted."""
     file = str(machine.scratch(gate.kept) / "overload")
     w = Workload(gate.stack, file, {"pread": 5003})
     with Trace("-p", str(w.pid), "--slowest", "1000", "--strict") as trace:
@@ -392,8 +392,8 @@ def full_ring(gate: Gate) -> None:
 
 @suite("A8.rows")
 def full_table(gate: Gate) -> None:
-    """More keys than there is room for while the tool cannot take them: what has no row is counted
-    as lost."""
+    """More keys than there is room for while the tool cannot take them: operations without a row are counted as
+    lost."""
     n = 35023
     file = fileio.make_file(str(machine.scratch(gate.kept) / "full"), 1)
     keys = oracles.actor(gate.stack, "keys", file, str(n))

@@ -16,11 +16,11 @@ from harness import Gate, Skip, suite
 MANY, FEWER = "ext4_*", "ext4_fi*"
 MULTI = ("kprobe.session", "kprobe.multi")
 USAGE = 2
-# Seconds on a computer for so many functions. A guest takes longer by what a system call does there, and
-# by more if code is patched one function after another: the emulator then translates it again.
+# Seconds on a computer for FUNCTIONS functions. A guest takes longer, since system calls are slower there; and longer
+# still if code is patched one function after another: the emulator translates this code again each time.
 MULTI_S, SINGLE_S, END_S, FUNCTIONS, PATCHING = 1, 5, 1, 600, 4
 SLEEPERS = 61
-# All are in the same call at once.
+# Threads that are all in one call at once.
 SLEEPER = """
 import sys, threading, time
 count = int(sys.argv[1])

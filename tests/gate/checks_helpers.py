@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""--helpers: what kernel threads did, and for whom."""
+"""--helpers: the work of kernel threads, and its clients."""
 from __future__ import annotations
 
 import contextlib
@@ -31,7 +31,7 @@ for name in sys.argv[2:]:
 
 
 def forget(path: Path) -> None:
-    """Drops what is cached of a file."""
+    """Drops a file's pages from the page cache."""
     fd = os.open(path, os.O_RDONLY)
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
     os.close(fd)
@@ -72,7 +72,7 @@ def compare_submitters(gate: Gate, helpers: Trace, by_comm: Trace, disks: dict[s
 
 
 def compare_filtered(gate: Gate, everybody: Trace, only: Trace, by_comm: Trace, on: Disk) -> None:
-    """With a filter: what helpers did for those who pass it, beside their own requests."""
+    """A filter passes the work of helpers for clients that pass the filter, beside the clients' own requests."""
     rows, match = only.rows("helpers"), {"dev": on.name, "for_comm": "committer"}
     others = [r for r in rows if r["for_comm"] != "committer"]
     want = total(everybody.rows("helpers"), "count", **match)
@@ -86,8 +86,8 @@ def compare_filtered(gate: Gate, everybody: Trace, only: Trace, by_comm: Trace, 
 
 @suite("helpers.all", 300)
 def of_all_kinds(gate: Gate) -> None:
-    """The journal's thread commits for who calls fsync; the flusher writes what one made dirty, though
-    another called sync; a loop device's worker reads and writes the disk below for who uses the device."""
+    """The journal's thread commits for the caller of fsync. The flusher writes for the dirtier, though another process
+    called sync. A loop device's worker reads and writes the disk below for the user of the device."""
     on, below = (machine.loop(gate.stack, gate.kept, mib) for mib in (96, 96))
     point = machine.mounted(gate.stack, gate.kept, on, "ext4")
     host = machine.mounted(gate.stack, gate.kept, below, "ext4")

@@ -371,7 +371,7 @@ def killed_in_a_write(gate: Gate) -> Steps:
 
 @stage("A6.inode-lock")
 def inode_lock(gate: Gate) -> Steps:
-    """Who writes through the page cache waits for who writes directly, with the inode locked."""
+    """A buffered writer waits for a direct writer, which has the inode locked."""
     disk = slow_null_blk(gate, 10, queue_mode=2, memory_backed=1, size=96)
     point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
     file = f"{point}/locked"

@@ -41,7 +41,7 @@ def thin(gate: Gate, meta: Disk, data: Disk) -> tuple[Disk, Disk]:
 
 
 def partition(gate: Gate, disk: Disk) -> Disk:
-    """All but the first MiB."""
+    """A partition of all of @disk but the first MiB."""
     size = int(machine.get(disk.sys / "size"))
     machine.run("addpart", disk.path, "1", "2048", str(size - 2048))
     gate.stack.callback(machine.run, "delpart", disk.path, "1")

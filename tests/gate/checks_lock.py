@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Who held the lock that a slow operation waited for."""
+"""The holder of the lock for which a slow operation waited."""
 from __future__ import annotations
 
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recordings: what `report` makes of them is what breakdown counted in the same run, and what was
-recorded and lost is what happened."""
+"""Recordings: `report` prints the figures that breakdown counted in the same run. Recorded and lost operations together
+are those that happened."""
 from __future__ import annotations
 
 import json
@@ -78,8 +78,8 @@ def disk_with_files(gate: Gate) -> tuple[machine.Disk, str]:
 
 
 def quiet_disk(file: str) -> list[str]:
-    """The option for requests of no other disk than @file's: of what others do, a recording, which ends later,
-    may have some more."""
+    """The option that chooses the disk of @file alone: a recording, which ends later, may have more requests of other
+    disks."""
     dev = os.stat(file).st_dev
     where = os.path.realpath(f"/sys/dev/block/{os.major(dev)}:{os.minor(dev)}")
     return ["-d", os.path.basename(where)]
@@ -165,7 +165,7 @@ def by_reader(gate: Gate, trace: Record) -> None:
 
 
 def all_of_them(gate: Gate, name: str, trace: Record, w: Workload, **more: Figure) -> None:
-    """Recorded and lost are what it has done, and nothing is there twice."""
+    """Recorded and lost operations together are those of the workload, and nothing is there twice."""
     it = trace.read()
     assert it.end
     theirs = [r for r in it.ops if it.names[capture.THREAD, r["owner"]][0]["a"] == w.pid]
@@ -238,7 +238,7 @@ SPREAD = fileio.spread(101, 4096, 48 << 20)
 
 
 def read_disk(disk: machine.Disk) -> None:
-    """In small requests and large ones."""
+    """Reads the disk in small requests and in large ones."""
     fileio.read_at(disk.path, SPREAD, 4096, os.O_DIRECT)
     fileio.read_at(disk.path, [i << 20 for i in range(11)], 1 << 20, os.O_DIRECT)
     os.sync()
@@ -246,7 +246,7 @@ def read_disk(disk: machine.Disk) -> None:
 
 
 def compare_requests(gate: Gate, trace: Record, stat: DiskStat) -> None:
-    """Every request of the disk."""
+    """Every request of the disk is in the recording."""
     it = trace.read()
     reads = [r for r in it.requests if r["op"] == 0]
     size = sum(r["bytes"] for r in reads)

@@ -41,7 +41,7 @@ class Metrics:
                        if found == name and all(labels[k] == v for k, v in match.items())))
 
     def by_row(self, name: str, **match: str) -> dict[tuple[str, str], Decimal]:
-        """By operation and file system."""
+        """The sums of series @name by operation and file system."""
         sums: dict[tuple[str, str], Decimal] = {}
         for found, labels, value in self.series:
             if found == name and all(labels[k] == v for k, v in match.items()):

@@ -25,7 +25,7 @@ def dd(*args: str) -> "subprocess.Popen[bytes]":
 
 
 def found(trace: Trace, what: str, **match: Any) -> dict[str, int]:
-    """@what of the requests by key."""
+    """The sums of @what of the requests, by key."""
     sums: dict[str, int] = {}
     for row in trace.rows("requests", **match):
         who = row["key"] or "nobody"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""top: who makes the I/O, against what each did and against the disks' own statistics."""
+"""top: the processes that make the I/O, against their own figures and the disks' statistics."""
 from __future__ import annotations
 
 import os
@@ -199,8 +199,8 @@ def of_a_timer(gate: Gate) -> None:
 
 @suite("top.dirtied-again")
 def dirtied_again(gate: Gate) -> None:
-    """Who is traced writes a file; later who is not traced writes the same pages: these are not of who
-    wrote them first."""
+    """A traced process writes a file. Later an untraced process writes the same pages: these writes do not belong to
+    the first."""
     disk = machine.loop(gate.stack, gate.kept, 96)
     point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
     idle(disk)

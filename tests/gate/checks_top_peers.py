@@ -51,7 +51,7 @@ def work(gate: Gate, disk: Disk) -> None:
 
 
 def beside_biotop(gate: Gate, theirs: Peer) -> None:
-    """Who is right where they differ is asked of what dd was told to do, and of the disk's statistics."""
+    """Where the two tools differ, dd's own figures and the disk's statistics tell which tool is right."""
     disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1)
     idle(disk)
     with theirs, Top("-d", disk.name, "1") as top:

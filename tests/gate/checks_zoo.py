@@ -66,7 +66,7 @@ class Jobs:
 
 
 def run_all(files: dict[str, str]) -> list[Jobs]:
-    """Each engine on its file."""
+    """Runs each engine of fio on its file."""
     argv = ["fio", "--output-format=json", "--thread", "--bs=4k", f"--size={BLOCKS * 4}k"]
     for name, file in files.items():
         fileio.forget(file)

@@ -70,7 +70,7 @@ def on_range(path: str, what: int, start: int, length: int) -> None:
 
 
 def forget(path: str) -> None:
-    """Drops what the page cache holds of a file that is not dirty."""
+    """Drops all pages of a file that are not dirty from the page cache."""
     fd = os.open(path, os.O_RDWR)
     try:
         os.fsync(fd)

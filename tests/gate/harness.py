@@ -22,7 +22,7 @@ class Skip(Exception):
 
 
 class Broken(Exception):
-    """The tool, or a workload, did not do what every check rests on."""
+    """The tool, or a workload, failed in a way that makes all checks void."""
 
 
 class TooLong(Exception):

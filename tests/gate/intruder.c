@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * intruder.c - what somebody could do who has taken over iostrata while it traces.
+ * intruder.c - actions left to somebody who has taken over iostrata while it traces.
  *
  * intruder [cgroups]: makes attempts as it is, then once more after privilege_drop(). Two lines of
  * JSON on stdout: for each attempt the errno that it came to, 0 if it was let. Nothing stays.
@@ -34,7 +34,8 @@ static int closed(int fd)
 	return fd < 0 ? -1 : close(fd);
 }
 
-/* Ended with what it came to, or by a signal. */
+/* The result of an attempt in process @pid: 0, or -1 with errno; EINTR if a signal ended the
+ * process. */
 static int ended(pid_t pid)
 {
 	int status;

@@ -120,7 +120,7 @@ def _one_row_each(keys: list[Any], where: str) -> None:
 
 
 def look(one: Json, wall_ns: int, args: str) -> None:
-    """Looks at @one, what the tool printed when called with @args; it ran for at most @wall_ns."""
+    """Looks at @one, the output of a run with @args that lasted at most @wall_ns."""
     where = f"[{args}]"
     missing = one["missing"]
     _expect("A2.range", _whole(one["duration_ns"]) and one["duration_ns"] <= wall_ns, where,

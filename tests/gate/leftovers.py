@@ -32,8 +32,8 @@ def mark(scratch: Path) -> None:
 
 
 def note(stack: ExitStack, scratch: Path, path: Path | str, old: str) -> None:
-    """@path is to be set to @old, or removed (RMDIR, of a module UNLOAD), until @stack is undone; what
-    undoes it comes after."""
+    """@path is to be set to @old, or removed (RMDIR, of a module UNLOAD), until @stack is undone. The caller puts the
+    undoing onto @stack afterwards."""
     undo = scratch / f"undo.{next(_numbers)}"
     undo.write_text(f"{path}\n{old}", encoding="ascii")
     stack.callback(undo.unlink)

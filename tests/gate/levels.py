@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Disks that lie on others, all traced at once: what each of them did, and how they are told."""
+"""Disks that lie on others, all traced at once: the figures and the levels of each."""
 from __future__ import annotations
 
 import subprocess

@@ -121,7 +121,7 @@ def need_module(stack: ExitStack, name: str, *params: str) -> None:
 
 
 def unload(name: str) -> None:
-    """Unloads a module and what only it needed, if nobody uses it."""
+    """Unloads a module, and modules that only this one needed, if nobody uses it."""
     subprocess.run(["modprobe", "-r", name], capture_output=True, check=False)
 
 
@@ -259,7 +259,8 @@ MKFS = {
 
 
 def _unmount(point: Path) -> None:
-    """The kernel goes on to close what a process had in io_uring when that process has ended."""
+    """Unmounts @point. The kernel closes files that a process had in io_uring only after the process has ended, so this
+    is tried again."""
     wait_for(lambda: subprocess.run(["umount", "-q", point], check=False,
                                     stderr=subprocess.DEVNULL).returncode == 0, 20)
     if point.is_mount():

@@ -129,8 +129,8 @@ def build_all() -> None:
 
 
 class Process:
-    """A program that says "ready", waits for a line on stdin, works, and says a line of JSON; or that says what
-    there is none of on this machine, and ends with CANNOT."""
+    """A program that prints "ready", waits for a line on stdin, works, and prints a line of JSON. Or it prints which
+    ability this machine lacks, and ends with CANNOT."""
 
     def __init__(self, stack: ExitStack, *argv: str) -> None:
         self.argv = argv

@@ -36,8 +36,8 @@ def bcc_headers(gate: Gate) -> None:
 
 
 class Peer:
-    """Another tool that traces until it is interrupted; begins in a directory of its own. @ready is in
-    what it says when its probes are live; None: it says nothing, but has programs, and is idle."""
+    """Another tool that traces until it is interrupted, in a directory of its own. @ready is in the tool's output when
+    its probes are live; None: the tool prints nothing, and is ready when it has programs and is idle."""
 
     def __init__(self, gate: Gate, *command: str, ready: str | None = "^(Tracing|Hit Ctrl)") -> None:
         if not shutil.which(command[0]):

@@ -50,7 +50,7 @@ struct ring {
 	unsigned int expected; /* completions */
 };
 
-/* By opcode, which is in the user data. */
+/* Completions by opcode; the opcode is in the user data. */
 static struct counts {
 	const char *name;
 	long count, bytes, errors;
@@ -148,7 +148,7 @@ static unsigned int reap(void)
 	return n;
 }
 
-/* Submits what is queued, and waits until at most @left completions are still expected. */
+/* Submits all queued requests, and waits until at most @left completions are still expected. */
 static void go(unsigned int left)
 {
 	unsigned int n = ring.queued, flags = IORING_ENTER_GETEVENTS;
@@ -168,7 +168,7 @@ static void go(unsigned int left)
 	} while (n || ring.expected > left);
 }
 
-/* Submits what is queued, and leaves completions where they are as long as the kernel does. */
+/* Submits all queued requests, and leaves completions in the kernel as long as the kernel does. */
 static void push(void)
 {
 	unsigned int n = ring.queued;

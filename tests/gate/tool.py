@@ -110,8 +110,8 @@ class Trace:
             self._proc.communicate()
 
     def signal(self, signo: int) -> None:
-        """Asks it to end, once: the second time would end it at once, without what it has to say.
-        Nothing if it ends with its command."""
+        """Asks the tool to end, once: a second time would end it at once, without a result. Does nothing if the tool
+        ends with its command."""
         if "--" not in self.argv and self.proc.poll() is None and not self._asked:
             self._asked = True
             self.proc.send_signal(signo)
@@ -135,7 +135,7 @@ class Trace:
         return out or ""
 
     def stop(self) -> "Trace":
-        """Ends it and reads what it has to say."""
+        """Ends the tool and reads its output."""
         self.output_parse(self.end())
         return self
 
@@ -194,8 +194,8 @@ class Trace:
         return sums
 
     def until_done(self, **match: Any) -> int:
-        """The time of operations without what a busy machine adds: the waits for a CPU, and those between the end
-        of a request and its thread."""
+        """The time of operations without the delays of a busy machine: waits for a CPU, and those between the end of a
+        request and its thread."""
         spent = self.strata(**match)
         return sum(spent.values()) - sum(spent.get(name, 0) for name in ("complete", "runq", "preempt", "reap"))
 
@@ -224,7 +224,8 @@ def is_missing(what: str) -> bool:
 
 
 def compare_missing(args: list[str], missing: list[str]) -> None:
-    """A run with @args cannot tell what doctor says that nobody can; nothing if that may be due to them."""
+    """A run with @args lacks the abilities that this kernel lacks by doctor. Nothing is compared if @args may be the
+    reason."""
     if {"-T", "-d", "--fs", "--file"} & set(args):
         return
     asked = args[args.index("--op") + 1].split(",") if "--op" in args else SPECIAL
@@ -286,7 +287,7 @@ class Shared:
 
     @staticmethod
     def end() -> None:
-        """Ends the one that is live, if any, and looks at how it ended and what it told at last."""
+        """Ends the live run, if any, and checks its exit code and last output."""
         run, Shared.live = Shared.live, None
         if run:
             with run.file:
@@ -294,7 +295,7 @@ class Shared:
                 run.read()
 
     def read(self) -> bool:
-        """Whether it has told of another interval."""
+        """Reads new output; returns whether the tool has printed another interval."""
         lines, newline, self.rest = (self.rest + self.file.read()).rpartition("\n")
         if newline:
             self.trace.output_parse(lines)

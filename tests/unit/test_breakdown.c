@@ -2177,7 +2177,7 @@ static void json_has_no_times_without_operations(void **state)
 	fixture_done(&f);
 }
 
-/* Who let go of a lock is not known if that was in an interrupt; how long the wait was, is. */
+/* A lock released in an interrupt has no known holder, but the length of the wait is known. */
 static void json_has_locks_of_nobody(void **state)
 {
 	struct fixture f;

@@ -703,7 +703,8 @@ static struct chunk_head chunk_at(struct reader *r, uint64_t at)
 	return r->head;
 }
 
-/* Whoever looks for a part of the time skips what the heads and the index say is of another. */
+/* A reader of a part of the time skips chunks which are of another part by their heads and the
+ * index. */
 static void chunks_say_of_what_time_they_are(void **state)
 {
 	static const uint64_t starts[] = { 2000, 1500, 3000, 2500 };

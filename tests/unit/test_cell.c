@@ -118,7 +118,7 @@ static void add_counts_errors_and_keeps_the_maximum(void **state)
 		assert_int_equal(c.strata[s], 0);
 }
 
-/* By name, here where errors have names. */
+/* The numbers of errors are those of their names, which this program has. */
 static void errors_of_io(void **state)
 {
 	static const int always[] = { EIO,     ENOSPC, EROFS,     EDQUOT,  ETIMEDOUT, EUCLEAN,

@@ -439,7 +439,7 @@ static void places_have_file_systems(void **state)
 	run_free(r);
 }
 
-/* Also those of one entry. */
+/* A row has its names from its first entry on. */
 static void rows_have_names_from_the_first_on(void **state)
 {
 	static const struct op_key key = { .fs = EXT4, .op = OP_READ, .by = { 4194303 } };

@@ -181,7 +181,7 @@ static void names_are_those_of_the_key(void **state)
 	}
 }
 
-/* Also of what nobody took. */
+/* Nothing is left in memory, not even rows that nobody took. */
 static void nothing_is_left(void **state)
 {
 	static const enum by_key by[] = { BY_TID, BY_THREAD, BY_FILE };

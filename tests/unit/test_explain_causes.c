@@ -441,7 +441,7 @@ static bool of_fsync(const struct item *i)
 	return i->op.kind == OP_FSYNC;
 }
 
-/* Every 5 s, for 40 ms. */
+/* Whether the operation begins in the 40 ms that are slow every 5 s. */
 static bool of_period(const struct item *i)
 {
 	return fmod(i->op.start_ns - BEGIN + 3.1 * S, 5 * S) < 40 * MS;
@@ -597,7 +597,7 @@ static unsigned int thread_next(const struct world *w)
 	return next;
 }
 
-/* When the thread begins again which ends at @end_ns. */
+/* The time at which thread @id begins its next operation, after one that ended at @end_ns. */
 static double thread_again(struct world *w, unsigned int id, double end_ns)
 {
 	if (id < THREADS)

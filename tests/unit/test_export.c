@@ -435,7 +435,7 @@ static void request(struct writer *w, unsigned int op, uint64_t q_ns, uint64_t s
 						    .flags = flags });
 }
 
-/* Not in the order of time, as recordings are. */
+/* Writes calls for a replay, out of order, as recordings are. */
 static void calls_to_replay(struct writer *w)
 {
 	names_more(w);

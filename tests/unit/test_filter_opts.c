@@ -145,7 +145,7 @@ static void they_are_told_as_given(void **state)
 		   "-p 12 -d sda", "");
 }
 
-/* Where there is no room they are cut off. */
+/* The text of filters is cut off where there is no room. */
 static void they_are_told_in_short(void **state)
 {
 	struct filters f = { .comms = { { "dd", "cp" }, 2 } };

@@ -35,7 +35,7 @@ static void usual_names(void **state)
 	assert_string_equal(t.module[FS_OPEN], "");
 }
 
-/* As the kernel prints an address with %pS. */
+/* Addresses as the kernel prints them with %pS. */
 static void addresses(void **state)
 {
 	struct fs_type t = { .name = "ext4", .addr = { 0xffffffffc0001000, 0xffffffff81002000 } };

@@ -74,7 +74,7 @@ static void each_wait_replaces_the_map(void **state)
 	grace_done(&g);
 }
 
-/* Who closed stdin may get it for one of them. */
+/* If the caller closed stdin, one of the maps may have descriptor 0. */
 static void descriptor_0_is_one_like_others(void **state)
 {
 	(void)state;

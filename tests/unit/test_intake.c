@@ -437,7 +437,8 @@ static void requests_are_as_they_were_sent(void **state)
 	end(&f);
 }
 
-/* Only readers who ask for them get them; a text is written once, and cut off at its length. */
+/* Readers get requests to servers only if they ask for them. A text is written once, and cut off at
+ * its length. */
 static void requests_to_servers_are_as_they_were_sent(void **state)
 {
 	struct sent_server_request sent = { .what = SENT_SERVER_REQUEST,

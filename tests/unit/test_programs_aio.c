@@ -279,7 +279,7 @@ static void test_later(void **state)
 	is_over();
 }
 
-/* Another thread submits at the same address what the first one had submitted last. */
+/* Another thread submits a request at the address of the first thread's last request. */
 static void test_address_of_another(void **state)
 {
 	struct ktask another;
@@ -306,7 +306,7 @@ static void test_address_of_another(void **state)
 	is_over();
 }
 
-/* An fsync is left to a worker; how it waits is known. */
+/* An fsync is left to a worker whose waits are known. */
 static void test_fsync(void **state)
 {
 	(void)state;
@@ -341,7 +341,7 @@ static void test_fsync(void **state)
 	is_over();
 }
 
-/* Or not. */
+/* An fsync is left to a worker whose waits are not known. */
 static void test_fsync_of_unknown(void **state)
 {
 	(void)state;
@@ -501,7 +501,7 @@ static void test_entry_not_seen(void **state)
 	is_over();
 }
 
-/* Not before all probes are live, nor what is not asked for. */
+/* Requests are not traced before all probes are live, nor if they are not asked for. */
 static void test_not_asked_for(void **state)
 {
 	(void)state;
@@ -531,7 +531,7 @@ static void test_not_asked_for(void **state)
 	is_over();
 }
 
-/* Where no slot is free it is lost. */
+/* A request for which no slot is free is lost. */
 static void test_no_room(void **state)
 {
 	(void)state;
@@ -611,7 +611,7 @@ static void test_sent(void **state)
 	assert_int_equal(newest_sent()->kind, OP_AIO);
 }
 
-/* With kprobes instead. */
+/* Requests of libaio with kprobes instead of fentry. */
 static void test_kprobes(void **state)
 {
 	struct pt_regs regs = { .di = (u64)&a.k, .si = (u64)&a.copy };

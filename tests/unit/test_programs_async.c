@@ -180,7 +180,7 @@ static void test_next_batch(void **state)
 	is_over();
 }
 
-/* Another thread completes it: not along with its batch. */
+/* Another thread completes the request: not along with the batch of its own thread. */
 static void test_other_completes(void **state)
 {
 	struct ktask another;
@@ -340,7 +340,7 @@ static void test_splice(void **state)
 	assert_count(3);
 }
 
-/* Only a splice looks at it. */
+/* Only a splice looks at its input file. */
 static void test_no_splice(void **state)
 {
 	(void)state;
@@ -970,7 +970,7 @@ static void test_many_merged(void **state)
 	assert_nothing_kept();
 }
 
-/* At most BIO_WALK of them are looked at. */
+/* At most BIO_WALK bios of a request are looked at. */
 static void test_too_many_merged(void **state)
 {
 	static struct bio bios[BIO_WALK + 2];
@@ -2531,7 +2531,7 @@ static void test_overflow(void **state)
 	is_over();
 }
 
-/* Some have no completion, or one that was seen. */
+/* An overflow after requests without a completion, or whose completion was seen. */
 static void test_overflow_after(void **state)
 {
 	(void)state;
@@ -2554,7 +2554,8 @@ static void test_overflow_after(void **state)
 	assert_count(0);
 }
 
-/* Another request's, another ring's, or what is not in progress is not taken for it. */
+/* An overflow of another request or ring, or of a request not in progress, is not taken for a
+ * request in progress. */
 static void test_overflow_of_others(void **state)
 {
 	struct io_ring_ctx another = {};
@@ -2694,7 +2695,7 @@ static void test_slots(void **state)
 	}
 }
 
-/* Who claims a slot right now keeps others from it; 16 places are tried, not more. */
+/* A slot that is being claimed is not given to others; 16 places are tried, not more. */
 static void test_claims(void **state)
 {
 	u32 key, second;
@@ -2721,7 +2722,7 @@ static void test_claims(void **state)
 	assert_int_equal(async_index(17), 0);
 }
 
-/* Another CPU claims the slot that is usual for 17. */
+/* Another CPU claims the first place of request 17. */
 static void claim_usual(void)
 {
 	struct async_op *u = async_at(async_place(17, 0) + 1);

@@ -122,8 +122,8 @@ static const struct rq_times *marked(void)
 	return m ? &m->times : NULL;
 }
 
-/* Whoever submitted first owns a request, be it by 1 ns; if it was at the same time, who submitted
- * the bio that is now the first. */
+/* The first submitter owns a request, be it by 1 ns. After two submissions at the same time, the
+ * owner is the submitter of the bio that is first now. */
 static void test_owner_by_time(void **state)
 {
 	(void)state;
@@ -528,7 +528,7 @@ static void test_flush_passed_on(void **state)
 	is_over();
 }
 
-/* Who asks for a partition gets its flushes without data. */
+/* A filter for a partition passes the partition's flushes without data. */
 static void test_flush_of_a_partition(void **state)
 {
 	struct block_device part = { .bd_dev = disk.dev + 1, .bd_disk = &disk.d };

@@ -629,8 +629,8 @@ static void test_call_after_a_fault(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
-/* Only who closes something has a state for a call that is not traced: its end could not be told
- * from one whose beginning was not seen. A thread that is younger than the run has no such. */
+/* An untraced call makes no state, except close(): its end could not be told from that of a call
+ * whose begin was not seen. A thread that is younger than the run needs no such state. */
 static void test_state_for_what_is_not_traced(void **state)
 {
 	(void)state;
@@ -734,7 +734,7 @@ static void test_slots_are_spread(void **state)
 	assert_in_range(upper, TASK_SLOTS / 4, TASK_SLOTS / 2);
 }
 
-/* Whoever exits, the state of another that hashes to the same slot is found. */
+/* Two threads hash to one slot: when either exits, the other's state is still found. */
 static void test_exits_beside_another(void **state)
 {
 	struct ktask *a, *b;

@@ -76,7 +76,7 @@ static void test_errors(void **state)
 	assert_int_equal(s.bytes, 0);
 }
 
-/* Only what reads, writes or copies returns bytes, be it one. */
+/* Only operations that read, write or copy return bytes, be it one. */
 static void test_bytes(void **state)
 {
 	(void)state;

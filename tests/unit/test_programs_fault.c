@@ -237,7 +237,8 @@ static void test_minor_of_overlay(void **state)
 	assert_true(fs_of_row(OP_MINOR_FAULT) == (u64)&other.type);
 }
 
-/* Others open files that do not count for the limit, too. */
+/* Other file systems than overlayfs open uncounted files, too: the fault counts for the mapped
+ * file. */
 static void test_minor_of_uncounted_file(void **state)
 {
 	(void)state;
@@ -248,7 +249,7 @@ static void test_minor_of_uncounted_file(void **state)
 	assert_true(fs_of_row(OP_MINOR_FAULT) == (u64)&file.type);
 }
 
-/* Only a file of a layer is asked for. */
+/* A mapped file that counts for the limit is no file of a layer below overlayfs. */
 static void test_minor_of_upper_file(void **state)
 {
 	(void)state;
@@ -591,7 +592,7 @@ static void test_signals_of_peer(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
-/* Not every one that is pending is delivered: if all are blocked, the fault is tried again. */
+/* Not every pending signal is delivered: if all are blocked, the fault is tried again. */
 static void test_signals_blocked(void **state)
 {
 	(void)state;

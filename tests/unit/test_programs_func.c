@@ -977,7 +977,7 @@ static void test_killed(void **state)
 	}
 }
 
-/* By process, thread, name, cgroup. */
+/* Rows of functions by process, thread, name and cgroup. */
 static void test_rows_by(void **state)
 {
 	u64 comm[2];
@@ -1185,7 +1185,7 @@ static void test_subtract(void **state)
 	}
 }
 
-/* Without being asked to, nothing is taken off. */
+/* The cost of probes is not subtracted unless this is asked for. */
 static void test_no_subtract(void **state)
 {
 	(void)state;
@@ -1285,7 +1285,7 @@ static void test_measurement(void **state)
 	}
 }
 
-/* Only processes that are listed; not those that the tool's namespace does not have. */
+/* Only listed processes are traced, and none that is outside of the tool's namespace. */
 static void test_listed(void **state)
 {
 	struct func_conf c = { .n_pids = 2, .pids = { 2003, 2017 } };

@@ -395,7 +395,7 @@ static void test_functions(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
-/* By kprobes: arguments and results in registers. */
+/* Layers by kprobes, which have arguments and results in registers. */
 static void test_kprobes(void **state)
 {
 	struct kiocb kiocb = { .ki_filp = &ext4.f };
@@ -430,7 +430,7 @@ static void test_kprobes(void **state)
 	assert_int_equal(live.lost[LOST_UNMATCHED_START], 1);
 }
 
-/* Others than those asked for have no frames. */
+/* Threads that are not asked for have no frames. */
 static void test_filter(void **state)
 {
 	(void)state;

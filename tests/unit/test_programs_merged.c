@@ -21,7 +21,7 @@ static struct kfile file;
 static struct io_ring_ctx ring_ctx;
 static struct io_kiocb req;
 
-/* Who waits, on which disk, and which of the requests takes the other in. */
+/* How Alice waits, on which disk, and whose request takes the other in. */
 struct how {
 	bool uring, is_stacked, into_younger, late; /* Bob's gets it late */
 	bool throttled;
@@ -155,8 +155,8 @@ static const struct rq_times *marked(void)
 	return &mark_current(machine.now, machine.level)->times;
 }
 
-/* Both are done, after 5 ns in the queue and 7 in the device, in an interrupt on CPU 1; Alice goes
- * on 3 ns later. If @times are given, all who wait for her bio are told those. */
+/* Both bios are done, after 5 ns in the queue and 7 in the device, in an interrupt on CPU 1; Alice
+ * goes on 3 ns later. @times, unless NULL, are told to all who wait for her bio. */
 static void both_done(const struct how *how, struct rq_times *times)
 {
 	tick(5);

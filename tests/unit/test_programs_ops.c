@@ -986,7 +986,7 @@ static void test_filter_file(void **state)
 	assert_int_equal(counted(OP_READ), 2);
 }
 
-/* So many directories above a file are looked at. */
+/* DIR_LEVELS directories above a file are looked at. */
 static void test_filter_levels(void **state)
 {
 	struct kfile deep[DIR_LEVELS + 1];
@@ -1423,7 +1423,7 @@ static void test_slow_records(void **state)
 	assert_int_equal(counted(OP_READ), 3);
 }
 
-/* Only those on one file system, by its name. */
+/* Slow records of one file system type alone, by its name. */
 static void test_slow_records_of_a_type(void **state)
 {
 	u64 name[2] = {};
@@ -1546,7 +1546,7 @@ static void test_comm_as_a_key(void **state)
 	}
 }
 
-/* Where a descriptor is looked up without bpf_rdonly_cast(). */
+/* Descriptors on kernels without bpf_rdonly_cast(). */
 static void test_without_casts(void **state)
 {
 	(void)state;

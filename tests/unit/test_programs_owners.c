@@ -517,7 +517,8 @@ static void test_cgroup_filter(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
-/* So it does if that is kept back first. */
+/* With a filter by cgroup, a kernel thread's bio passes by its own cgroup if the bio is throttled
+ * first, too. */
 static void test_throttled_by_cgroup(void **state)
 {
 	(void)state;
@@ -536,7 +537,7 @@ static void test_throttled_by_cgroup(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
-/* So many cgroups are looked at, from the bio's own up. */
+/* CGROUP_LEVELS cgroups are looked at, from the bio's own up. */
 static void test_cgroup_levels(void **state)
 {
 	struct kernfs_node nodes[CGROUP_LEVELS + 1];
@@ -599,7 +600,7 @@ static void dirty(struct ktask *by, struct kfile *f, struct page *page)
 	on_dirty_folio(ctx);
 }
 
-/* Who made a page dirty is whom its write counts for, whoever writes it; reads are not. */
+/* The write of a dirty page counts for its dirtier, whoever submits the write; reads do not. */
 static void test_writeback(void **state)
 {
 	(void)state;
@@ -630,7 +631,8 @@ static void test_writeback(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
-/* Who does not pass the filters takes the file over all the same: it is nobody's then. */
+/* A dirtier that does not pass the filters takes the file over all the same: the file is nobody's
+ * then. */
 static void test_writeback_filtered(void **state)
 {
 	(void)state;
@@ -1471,7 +1473,7 @@ static void test_io_worker_time(void **state)
 	assert_int_equal(n_stretches(&iou, &writer), 1);
 }
 
-/* Only with --helpers there are rows of helpers. */
+/* There are rows of helpers only with --helpers. */
 static void test_no_helper_rows(void **state)
 {
 	(void)state;

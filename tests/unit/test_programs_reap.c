@@ -254,7 +254,7 @@ static void test_killed_in_ring(void **state)
 	assert_int_equal(live.unreaped, 0);
 }
 
-/* Another ring at the address of a former one, which left a completion. */
+/* A ring is at the address of a former ring, which left a completion. */
 static void test_address_again(void **state)
 {
 	(void)state;

@@ -51,7 +51,7 @@ static void read_file(struct kfile *f, u64 ns)
 	sys_exit(1);
 }
 
-/* Others have @n slots from @first on. */
+/* Other rows take @n slots from @first on. */
 static void rows_taken(u64 first, u32 n)
 {
 	for (u32 i = 0; i < n; i++) {
@@ -318,7 +318,7 @@ static void test_which_names(void **state)
 	}
 }
 
-/* Who is outside of the tool's pid namespace has the id 0 there: that has no name. */
+/* A thread outside of the tool's pid namespace has the id 0 there, and no name. */
 static void test_names_outside(void **state)
 {
 	struct ktask outside;

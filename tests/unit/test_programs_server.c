@@ -1398,7 +1398,7 @@ static void test_rows_of_smb_without_name(void **state)
 	assert_string_equal(key.server, "");
 }
 
-/* With a filter, requests of threads which pass it. */
+/* A filter passes the requests of threads that pass the filter. */
 static void test_rows_of_filtered(void **state)
 {
 	struct rpc_request request = { .sent = 1 };

@@ -96,7 +96,8 @@ static void assert_strata(const struct op_sums *s, u64 queue, u64 device, u64 co
 	assert_int_equal(lost_all(), 0);
 }
 
-/* Another thread wakes it when its own request is done: what comes after that is not explained. */
+/* Another thread wakes Alice some time after her own request is done: the time between is not
+ * explained. */
 static void test_own_request(void **state)
 {
 	struct op_sums s;
@@ -690,7 +691,7 @@ static void test_why(void **state)
 	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
 }
 
-/* Without waits nothing of this is looked at. */
+/* Wakings are not looked at where no waits are traced. */
 static void test_without_waits(void **state)
 {
 	struct op_sums s;

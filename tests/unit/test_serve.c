@@ -20,7 +20,7 @@
 #include "serve/totals.h"
 #include "show/view.h"
 
-/* All is measured. */
+/* Nothing is missing: all is measured. */
 static const struct missing nothing;
 
 /* A snapshot with one row of operations for each of @comms, each of @each_ns, and one of requests

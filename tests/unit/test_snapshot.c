@@ -117,7 +117,7 @@ static void percentile_of_a_thousand_is_not_off_by_one(void **state)
 	free(hist.bins);
 }
 
-/* So many that a double does not tell their number from one less. */
+/* Buckets with so many operations that a double does not tell their number from one less. */
 static void percentile_of_very_many(void **state)
 {
 	struct hist hist = {};

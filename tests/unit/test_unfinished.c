@@ -255,7 +255,8 @@ static void what_it_waits_for(void **state)
 	}
 }
 
-/* Only a wait for the lock of a frozen file system, and only while the thread waits for it. */
+/* A wait is told as one for a frozen file system only if it is for this lock, and only while the
+ * thread waits. */
 static void frozen_file_systems_are_told(void **state)
 {
 	static const struct {
@@ -364,7 +365,8 @@ static void requests_and_faults(void **state)
 	assert_string_equal(sn.unfinished[3].fs, "ext4");
 }
 
-/* Who sleeps, and has a request with a server, waits for that; if it submitted no bio. */
+/* A sleeping thread with a request to a server waits for the request, unless the thread submitted a
+ * bio. */
 static void for_a_server(void **state)
 {
 	(void)state;

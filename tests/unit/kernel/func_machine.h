@@ -95,7 +95,7 @@ static void thread_init(struct ktask *t, u32 tgid, u32 pid, const char *comm)
 	snprintf(t->t.comm, sizeof(t->t.comm), "%s", comm);
 }
 
-/* Only what was used: they are 3 MB. */
+/* Clears a thread's slot if it was used: all slots are 3 MB. */
 static void slot_clear(struct func_thread *t)
 {
 	if (t->task || t->depth || t->filling || t->crowd || t->frames[0].sp)
@@ -182,7 +182,7 @@ static void leave(u32 func, u64 sp)
 		assert_int_equal(func_session(&regs), 0);
 }
 
-/* All of a call, which takes @ns. */
+/* A whole function call, which takes @ns. */
 static void call(u32 func, u64 sp, u64 ns)
 {
 	assert_true(enter(func, sp));
