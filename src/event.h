@@ -23,7 +23,7 @@ enum op_kind {
 	OP_AIO,    /* a request of libaio, likewise; or calls of libaio, where its functions are not
 		      probed */
 	OP_FAULT,  /* a page fault of user code on a mapped file, or which swaps in a page */
-	OP_SERVED, /* a request of a client, which the kernel's NFS server serves */
+	OP_SERVED, /* a request of a client, which a file server of the kernel serves */
 	OP_N,
 };
 
@@ -98,7 +98,7 @@ enum by_key {
 	BY_CONTAINER, /* only for tables: of rows that are BY_CGROUP */
 	BY_HOST,      /* only of recordings */
 	BY_SERVER,    /* only for tables: of rows that are BY_DEV in the programs */
-	BY_CLIENT,    /* address of the client whose request nfsd serves */
+	BY_CLIENT,    /* address of the client whose request nfsd or ksmbd serves */
 };
 
 /* Why a request counts for a thread other than its submitter. */
@@ -171,15 +171,18 @@ struct waker {
 };
 
 /* Bits beside the number of a call. With CALL_URING or CALL_AIO the number is an opcode of io_uring
- * or libaio. CALL_FAULT: a page fault. CALL_SERVED: a request to nfsd. */
+ * or libaio. CALL_FAULT: a page fault. CALL_SERVED: a request to nfsd; with CALL_SMB, to ksmbd, and
+ * the number is the command of SMB2, or SMB_COMMANDS if it is not known. */
 enum {
 	CALL_COMPAT = 0x8000,
 	CALL_URING = 0x4000,
 	CALL_AIO = 0x2000,
 	CALL_FAULT = 0x1000,
 	CALL_SERVED = 0x0800,
+	CALL_SMB = 0x0400,
 	CALL_MAX = 512,
 	URING_OPS = 64,
+	SMB_COMMANDS = 19,
 };
 
 /* The records which the programs send for each finished operation and request. Records are whole

@@ -181,7 +181,7 @@ int join_add(struct join *j, const struct recording *rec, const struct stored_ev
 {
 	if (ev->kind == CHUNK_SERVER_REQUESTS)
 		return request_add(j, rec, &ev->server_request);
-	if (ev->kind == CHUNK_OPS && ev->op.kind == OP_SERVED)
+	if (ev->kind == CHUNK_OPS && ev->op.kind == OP_SERVED && !(ev->op.call & CALL_SMB))
 		return served_add(j, rec, &ev->op);
 	return 0;
 }

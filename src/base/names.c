@@ -94,14 +94,49 @@ unsigned int async_unmeasured(unsigned int kind, unsigned short call)
 	return kind == OP_AIO && call & CALL_AIO ? 1U << ST_REAP : 0;
 }
 
+/* The commands of the specification [MS-SMB2], 2.2.1: as a client asks for them, and as the calls
+ * of served operations. */
+static const struct {
+	const char *asked, *served;
+} smb_commands[SMB_COMMANDS] = {
+	{ "NEGOTIATE", "smb_negotiate" },
+	{ "SESSION_SETUP", "smb_session_setup" },
+	{ "LOGOFF", "smb_logoff" },
+	{ "TREE_CONNECT", "smb_tree_connect" },
+	{ "TREE_DISCONNECT", "smb_tree_disconnect" },
+	{ "CREATE", "smb_create" },
+	{ "CLOSE", "smb_close" },
+	{ "FLUSH", "smb_flush" },
+	{ "READ", "smb_read" },
+	{ "WRITE", "smb_write" },
+	{ "LOCK", "smb_lock" },
+	{ "IOCTL", "smb_ioctl" },
+	{ "CANCEL", "smb_cancel" },
+	{ "ECHO", "smb_echo" },
+	{ "QUERY_DIRECTORY", "smb_query_directory" },
+	{ "CHANGE_NOTIFY", "smb_change_notify" },
+	{ "QUERY_INFO", "smb_query_info" },
+	{ "SET_INFO", "smb_set_info" },
+	{ "OPLOCK_BREAK", "smb_oplock_break" },
+};
+
+static const char *served_call_name(unsigned short call)
+{
+	unsigned int command = call & ~(CALL_SERVED | CALL_SMB);
+
+	if (!(call & CALL_SMB))
+		return "nfs_request";
+	return command < SMB_COMMANDS ? smb_commands[command].served : "smb_request";
+}
+
 const char *async_call_name(unsigned short call)
 {
 	const struct request *r = find(call);
 
 	if (call == CALL_FAULT)
 		return "page_fault";
-	if (call == CALL_SERVED)
-		return "nfs_request";
+	if (call == CALL_SERVED || (call & ~0xff) == (CALL_SERVED | CALL_SMB))
+		return served_call_name(call);
 	return r ? r->name : NULL;
 }
 
@@ -279,17 +314,9 @@ static const char *p9_message_name(unsigned int type)
 	return type < sizeof(names) / sizeof(*names) ? names[type] : NULL;
 }
 
-/* The commands of the specification [MS-SMB2], 2.2.1. */
 static const char *smb_command_name(unsigned int command)
 {
-	static const char *const names[] = {
-		"NEGOTIATE",     "SESSION_SETUP", "LOGOFF",   "TREE_CONNECT", "TREE_DISCONNECT",
-		"CREATE",        "CLOSE",         "FLUSH",    "READ",         "WRITE",
-		"LOCK",          "IOCTL",         "CANCEL",   "ECHO",         "QUERY_DIRECTORY",
-		"CHANGE_NOTIFY", "QUERY_INFO",    "SET_INFO", "OPLOCK_BREAK",
-	};
-
-	return command < sizeof(names) / sizeof(*names) ? names[command] : NULL;
+	return command < SMB_COMMANDS ? smb_commands[command].asked : NULL;
 }
 
 const char *protocol_op_name(unsigned int protocol, unsigned int opcode)

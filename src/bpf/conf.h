@@ -136,6 +136,12 @@ struct server_members {
 	 * xid */
 	unsigned short svc_program, svc_version, svc_result, svc_client, svc_xid;
 	unsigned short nfsd_file; /* of struct nfsd_file: the open file */
+	/* of struct ksmbd_work, a message to a server here: its work_struct, connection, message
+	 * and answer */
+	unsigned short ksmbd_work, ksmbd_conn, ksmbd_request, ksmbd_response;
+	/* of struct ksmbd_conn: the client's struct sockaddr_storage, and its bare address */
+	unsigned short ksmbd_client, ksmbd_address;
+	unsigned short ksmbd_file; /* of struct ksmbd_file: the open file */
 	/* of struct p9_client: its transport, and what that is; the name of this; of struct
 	 * virtio_chan: the device's name */
 	unsigned short p9_trans, p9_module, p9_name, p9_tag;
@@ -235,7 +241,7 @@ struct bpf_conf {
 	unsigned char daemons;       /* rows of FUSE tell what the daemon's thread did */
 	unsigned char op_accesses, rq_accesses; /* operations by file, requests by disk have
 						 * patterns; with access_slots */
-	unsigned char served;                   /* requests which nfsd serves are operations */
+	unsigned char served;                   /* requests to nfsd or ksmbd are operations */
 	struct server_members at;
 	/* for programs that may not refer to the interrupt level: its place, relative to the
 	 * address which @cpu_offsets has for each CPU; 0: not known, or not needed */

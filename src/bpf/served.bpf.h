@@ -28,21 +28,29 @@ static __always_inline struct op *op_served(void)
 	return t && t->op.stage && t->op.kind == OP_SERVED ? &t->op : NULL;
 }
 
-/* Current begins to process a request of some service. */
-static __always_inline int served_begins(void)
+/* Current begins an operation served, with @call and @status. Its state; NULL: it does not pass the
+ * filters, or there is no room. */
+static __always_inline struct task_state *served_start(u16 call, u32 status)
 {
 	struct task_state *t = current_passes() ? task_get(current_task()) : NULL;
 	struct op *op;
 
 	if (!t)
-		return 0;
+		return NULL;
 	op = &t->op;
 	row_clear(&op->file);
-	op->call = 0;
-	op->fd = 0;
+	op->call = call;
+	op->fd = status;
 	op->offset = OFFSET_UNKNOWN;
 	op->len = 0;
 	op_start(op, OP_SERVED, OP_ACTIVE, bpf_ktime_get_ns());
+	return t;
+}
+
+/* Current begins to process a request of some service. */
+static __always_inline int served_begins(void)
+{
+	served_start(0, 0);
 	return 0;
 }
 
@@ -122,12 +130,11 @@ static __always_inline u32 served_result(u64 rqst, const struct op *op)
 	return __builtin_bswap32(read_u64(read_u64(rqst + CONF(at.svc_result))));
 }
 
-/* Notes the address of the client which sent @rqst. An address of IPv4 is mapped to one of IPv6
- * (RFC 4291, 2.5.5.2). */
-static __always_inline void served_note_client(struct task_state *t, u64 rqst)
+/* Notes the client of current, whose struct sockaddr_storage is at @address. An address of IPv4 is
+ * mapped to one of IPv6 (RFC 4291, 2.5.5.2). */
+static __always_inline void served_note_client(struct task_state *t, u64 address)
 {
 	enum { FAMILY_4 = 2, FAMILY_6 = 10 }; /* struct sockaddr_in, sockaddr_in6 */
-	u64 address = rqst + CONF(at.svc_client);
 	u16 family = read_u64(address);
 
 	t->client[0] = t->client[1] = 0;
@@ -155,12 +162,23 @@ static __always_inline bool served_by_nfsd(u64 rqst)
 	return program == NFS_PROGRAM || program == NFS_ACL_PROGRAM;
 }
 
+/* Ends current's operation, whose reply has @error, below 0, or 0. @number: of its request; ~0: not
+ * known. */
+static __always_inline void served_finish(struct task_state *t, long error, u64 number)
+{
+	struct op *op = &t->op;
+	long ret = error ? error : (long)op->len;
+
+	op->fd = -1;
+	op->len = number;
+	op_finish(t, ret, bpf_ktime_get_ns(), CONF(fault_single_writer));
+}
+
 /* Current is done with the request in @rqst. */
 static __always_inline int served_ends(u64 rqst)
 {
 	struct task_state *t = current_lookup();
 	struct op *op;
-	long ret;
 
 	if (!t || !t->op.stage || t->op.kind != OP_SERVED) {
 		if (served_by_nfsd(rqst) && current_wanted(bpf_get_current_pid_tgid()))
@@ -173,12 +191,8 @@ static __always_inline int served_ends(u64 rqst)
 		return 0;
 	}
 	if (CONF(by) == BY_CLIENT)
-		served_note_client(t, rqst);
-	ret = served_error(served_result(rqst, op));
-	ret = ret ? ret : (long)op->len;
-	op->fd = -1;
-	op->len = served_xid(rqst);
-	op_finish(t, ret, bpf_ktime_get_ns(), CONF(fault_single_writer));
+		served_note_client(t, rqst + CONF(at.svc_client));
+	served_finish(t, served_error(served_result(rqst, op)), served_xid(rqst));
 	return 0;
 }
 

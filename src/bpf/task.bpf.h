@@ -24,7 +24,7 @@ static __always_inline bool is_helper(u32 flags)
 }
 
 /* Whether a thread with these flags may be in an operation. The only such helpers are threads of
- * nfsd, and the thread with which io_uring polls for requests. */
+ * nfsd, workers of ksmbd, and the thread with which io_uring polls for requests. */
 static __always_inline bool may_have_op(u32 flags)
 {
 	return !is_helper(flags) || (CONF(uring) && flags & PF_IO_WORKER) ||

@@ -15,7 +15,7 @@
 #include "row.bpf.h"
 #include "layer.bpf.h"
 #include "request.bpf.h"
-#include "served.bpf.h"
+#include "ksmbd.bpf.h"
 #include "server.bpf.h"
 #include "bio.bpf.h"
 #include "uring.bpf.h"
@@ -552,6 +552,52 @@ SEC("?tp_btf/nfsd_compound_status")
 int on_nfsd_status(u64 *ctx)
 {
 	return served_status(ctx[2]);
+}
+
+/*
+ * Messages which ksmbd serves.
+ */
+
+/* handle_ksmbd_work(work) */
+SEC("?fentry/handle_ksmbd_work")
+int on_ksmbd(u64 *ctx)
+{
+	return ksmbd_begins(number(ctx[0]));
+}
+
+SEC("?fexit/handle_ksmbd_work")
+int on_ksmbd_done(u64 *ctx)
+{
+	return ksmbd_ends();
+}
+
+/* smb3_preauth_hash_rsp(message): the answer is complete, and is encrypted and sent next. */
+SEC("?fentry/smb3_preauth_hash_rsp")
+int on_ksmbd_answer(u64 *ctx)
+{
+	return ksmbd_answers(number(ctx[0]));
+}
+
+/* ksmbd_lookup_fd_slow(message, id, persistent) returns the open file. */
+SEC("?fexit/ksmbd_lookup_fd_slow")
+int on_ksmbd_file(u64 *ctx)
+{
+	return ksmbd_looked_up(number(ctx[3]));
+}
+
+/* ksmbd_vfs_read(message, file, count, offset, to) returns bytes. */
+SEC("?fexit/ksmbd_vfs_read")
+int on_ksmbd_read(u64 *ctx)
+{
+	return ksmbd_moved((int)ctx[5]);
+}
+
+/* kernel_write(file, from, count, offset) returns bytes. ksmbd_vfs_write() has more arguments than
+ * a program can have before 6.6. */
+SEC("?fexit/kernel_write")
+int on_ksmbd_wrote(u64 *ctx)
+{
+	return ksmbd_moved(ctx[4]);
 }
 
 /*

@@ -143,6 +143,7 @@ static void add_layers(struct findings *l, const struct plan *plan, struct featu
 	add_server(l, plan, "9p", "9pnet", "tracepoints of the client");
 	add_server(l, plan, "SMB", "cifs", "tracepoints of the client");
 	add_program(l, plan, "NFS server", "nfsd_dispatch");
+	add_program(l, plan, "SMB server", "handle_ksmbd_work");
 	add_ability(l, plan, "page faults", ASK_FAULTS,
 		    f->func == FUNC_FENTRY
 			    ? "exceptions, and the function that handles them"

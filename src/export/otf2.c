@@ -29,6 +29,7 @@ static uint32_t region_of(struct exporting *x, const struct stored_op *op)
 			     : op->call & CALL_URING  ? 2
 			     : op->call & CALL_AIO    ? 3
 			     : op->call & CALL_FAULT  ? 4
+			     : op->call & CALL_SMB    ? 6
 			     : op->call & CALL_SERVED ? 5
 						      : 0;
 	uint32_t *r = &x->regions[table][op->call % CALL_MAX];

@@ -57,8 +57,9 @@ struct exporting {
 	uint32_t machine, posix, block;
 	uint32_t attrs[ATTR_N];
 	OTF2_AttributeList *list; /* the library empties it with each event */
-	/* 64-bit, 32-bit, io_uring's, libaio's, a page fault, and nfsd's, + 1; 0: none yet */
-	uint32_t regions[6][CALL_MAX];
+	/* 64-bit, 32-bit, io_uring's, libaio's, a page fault, nfsd's, and ksmbd's, + 1; 0: none
+	 * yet */
+	uint32_t regions[7][CALL_MAX];
 	uint32_t rq_regions[RQ_N];   /* of requests, + 1; 0: none yet */
 	uint32_t st_regions[ST_N];   /* of segments, likewise */
 	uint32_t wait_regions[OP_N]; /* of waits for servers, likewise */

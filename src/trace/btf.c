@@ -280,20 +280,32 @@ int feature_hook(struct feature *f, const char *hook, const char *module, unsign
 	return feature_function(f, hook, module, ret_id, ret_btf_fd);
 }
 
+/* Offset of @field in @t or in its anonymous members, in bytes; -1 if there is none. */
+static int field_offset(const struct btf *btf, const struct btf_type *t, const char *field)
+{
+	const struct btf_member *m = btf_members(t);
+	const struct btf_type *inner;
+	int at;
+
+	for (int i = 0; i < btf_vlen(t); i++) {
+		if (!strcmp(btf__name_by_offset(btf, m[i].name_off), field))
+			return btf_member_bit_offset(t, i) / 8;
+		inner = btf__type_by_id(btf, m[i].type);
+		at = m[i].name_off || !btf_is_composite(inner) ? -1
+							       : field_offset(btf, inner, field);
+		if (at >= 0)
+			return btf_member_bit_offset(t, i) / 8 + at;
+	}
+	return -1;
+}
+
 int feature_member(struct feature *f, const char *module, const char *type, const char *member)
 {
 	struct module_types *m = module_types(f, module);
 	__u32 own = module_type(f, m, type, true), id = own ? own : kernel_struct(f, type);
 	const struct btf *btf = own ? m->btf : types(f);
-	const struct btf_type *t = id ? btf__type_by_id(btf, id) : NULL;
 
-	for (int i = 0; t && i < btf_vlen(t); i++) {
-		const char *name = btf__name_by_offset(btf, btf_members(t)[i].name_off);
-
-		if (!strcmp(name, member))
-			return btf_member_bit_offset(t, i) / 8;
-	}
-	return -ENOENT;
+	return id ? field_offset(btf, btf__type_by_id(btf, id), member) : -ENOENT;
 }
 
 /* The prototype behind typedef btf_trace_<name>. Its first argument is the data of the tracepoint's
@@ -378,25 +390,6 @@ int feature_enumerator(struct feature *f, const char *name, int otherwise)
 				return btf_enum(t)[i].val;
 	}
 	return otherwise;
-}
-
-/* Offset of @field in @t or in its anonymous members, in bytes; -1 if there is none. */
-static int field_offset(const struct btf *btf, const struct btf_type *t, const char *field)
-{
-	const struct btf_member *m = btf_members(t);
-	const struct btf_type *inner;
-	int at;
-
-	for (int i = 0; i < btf_vlen(t); i++) {
-		if (!strcmp(btf__name_by_offset(btf, m[i].name_off), field))
-			return btf_member_bit_offset(t, i) / 8;
-		inner = btf__type_by_id(btf, m[i].type);
-		at = m[i].name_off || !btf_is_composite(inner) ? -1
-							       : field_offset(btf, inner, field);
-		if (at >= 0)
-			return btf_member_bit_offset(t, i) / 8 + at;
-	}
-	return -1;
 }
 
 int feature_field_offset(struct feature *f, const char *type, const char *field)

@@ -175,6 +175,13 @@ static void conf_set_servers(struct server_members *at, struct feature *f)
 		{ "sunrpc", "svc_rqst", "rq_addr", &at->svc_client },
 		{ "sunrpc", "svc_rqst", "rq_xid", &at->svc_xid },
 		{ "nfsd", "nfsd_file", "nf_file", &at->nfsd_file },
+		{ "ksmbd", "ksmbd_work", "work", &at->ksmbd_work },
+		{ "ksmbd", "ksmbd_work", "conn", &at->ksmbd_conn },
+		{ "ksmbd", "ksmbd_work", "request_buf", &at->ksmbd_request },
+		{ "ksmbd", "ksmbd_work", "response_buf", &at->ksmbd_response },
+		{ "ksmbd", "ksmbd_conn", "peer_addr", &at->ksmbd_client },
+		{ "ksmbd", "ksmbd_conn", "inet_addr", &at->ksmbd_address },
+		{ "ksmbd", "ksmbd_file", "filp", &at->ksmbd_file },
 		{ "9pnet", "p9_client", "trans", &at->p9_trans },
 		{ "9pnet", "p9_client", "trans_mod", &at->p9_module },
 		{ "9pnet", "p9_trans_module", "name", &at->p9_name },
@@ -329,7 +336,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	c->servers = c->waits && !c->n_devs &&
 		     (c->at.fuse_in || c->at.rpc_msg || c->at.p9_trans || c->at.smb_host);
 	c->daemons = c->servers && feature_member(f, "fuse", "fuse_copy_state", "req") >= 0;
-	c->served = plan_asked(sc) & ASK_SERVED && feature_nfsd(f);
+	c->served = plan_asked(sc) & ASK_SERVED && (feature_nfsd(f) || feature_ksmbd(f));
 	if (c->behalf && !f->interrupt_level)
 		conf_set_level(c);
 	if (plan_asked(sc) & ASK_QUEUED)

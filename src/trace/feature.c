@@ -385,6 +385,11 @@ static const char *const looked_for[] = {
 	"struct virtio_chan",
 	"struct TCP_Server_Info",
 	"struct smb_rqst",
+	"struct svc_rqst",
+	"struct nfsd_file",
+	"struct ksmbd_work",
+	"struct ksmbd_conn",
+	"struct ksmbd_file",
 };
 
 /* Only developers of the BPF programs need these messages. */
@@ -424,6 +429,19 @@ bool feature_nfsd(struct feature *f)
 
 	return !f->no_fentry[0] && !feature_hook(f, "nfsd_dispatch", "nfsd", &id, &btf_fd) &&
 	       !feature_hook(f, "svc_process", "sunrpc", &id, &btf_fd);
+}
+
+bool feature_ksmbd(struct feature *f)
+{
+	static const char *const functions[] = { "handle_ksmbd_work", "smb3_preauth_hash_rsp",
+						 "ksmbd_lookup_fd_slow", "ksmbd_vfs_read" };
+	bool there = !f->no_fentry[0] && feature_member(f, "ksmbd", "ksmbd_work", "work") >= 0;
+	unsigned int id;
+	int btf_fd;
+
+	for (size_t i = 0; there && i < sizeof(functions) / sizeof(*functions); i++)
+		there = !feature_hook(f, functions[i], "ksmbd", &id, &btf_fd);
+	return there;
 }
 
 static void names_probe(struct feature *f)

@@ -58,6 +58,9 @@ bool feature_aio(struct feature *f);
 /* Whether the kernel serves NFS now, and programs can trace this. */
 bool feature_nfsd(struct feature *f);
 
+/* Whether the kernel serves SMB now, and programs can trace this. */
+bool feature_ksmbd(struct feature *f);
+
 /*
  * Whether this kernel preempts threads while our programs run in them.
  *

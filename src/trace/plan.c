@@ -195,14 +195,18 @@ static const char no_aborts[] =
 		.asks = ASK_SERVERS, .alone = true                                                 \
 	}
 
-/* Requests to nfsd, which begin and end in SunRPC. */
-#define SERVED(prog, kind, name, in)                                                               \
+#define SERVED_IF(prog, kind, name, in, need)                                                      \
 	{                                                                                          \
 		.at = PROG(prog), .hook = kind, .target = name, .module = in, .asks = ASK_SERVED,  \
-		.needs = NEED_NFSD, .alone = (kind) >= HOOK_FENTRY                                 \
+		.needs = need, .alone = (kind) >= HOOK_FENTRY                                      \
 	}
 
+/* Requests to nfsd, which begin and end in SunRPC. */
+#define SERVED(prog, kind, name, in) SERVED_IF(prog, kind, name, in, NEED_NFSD)
+
 #define NFSD(func) SERVED(on_##func, HOOK_FENTRY, #func, "nfsd")
+
+#define KSMBD(prog, kind, func) SERVED_IF(prog, kind, func, "ksmbd", NEED_KSMBD)
 
 #define FUNCTION(tag, func, kind, entry_asks)                                                      \
 	{ .at = PROG(leave_##tag),                                                                 \
@@ -324,6 +328,12 @@ const struct program programs[] = {
 	SERVED(on_nfsd_wrote, HOOK_TP_BTF, "nfsd_write_io_done", "nfsd"),
 	SERVED(on_nfsd_status, HOOK_TP_BTF, "nfsd_compound_status", "nfsd"),
 	SERVED(on_serve, HOOK_FENTRY, "svc_process", "sunrpc"),
+	KSMBD(on_ksmbd_done, HOOK_FEXIT, "handle_ksmbd_work"),
+	KSMBD(on_ksmbd_answer, HOOK_FENTRY, "smb3_preauth_hash_rsp"),
+	KSMBD(on_ksmbd_file, HOOK_FEXIT, "ksmbd_lookup_fd_slow"),
+	KSMBD(on_ksmbd_read, HOOK_FEXIT, "ksmbd_vfs_read"),
+	SERVED_IF(on_ksmbd_wrote, HOOK_FEXIT, "kernel_write", NULL, NEED_KSMBD),
+	KSMBD(on_ksmbd, HOOK_FENTRY, "handle_ksmbd_work"),
 
 	BLOCK_VITAL(on_bio_queue, "block_bio_queue", .needs = NEED_LEVEL),
 	BLOCK_VITAL(on_bio_queue_no_level, "block_bio_queue", .needs = NEED_NO_LEVEL),
@@ -488,7 +498,7 @@ static unsigned int needs_met(struct feature *f)
 	       (perf ? NEED_PERF_CALLS : NEED_TP_CALLS) | (f->task_iter ? NEED_TASK_ITER : 0) |
 	       (pause == 6 || pause == 10 ? NEED_PAUSE : 0) | (feature_uring(f) ? NEED_URING : 0) |
 	       (feature_aio(f) ? NEED_AIO : 0) | (feature_nfsd(f) ? NEED_NFSD : 0) |
-	       (can_find_vma(f) ? NEED_FIND_VMA : 0) |
+	       (feature_ksmbd(f) ? NEED_KSMBD : 0) | (can_find_vma(f) ? NEED_FIND_VMA : 0) |
 	       (feature_has_function(f, "do_mem_abort") ? NEED_ABORT : NEED_EXCEPTION) |
 	       (f->func == FUNC_FENTRY && feature_has_function(f, "handle_mm_fault")
 			? NEED_FAULT_EXIT
@@ -510,6 +520,8 @@ static const char *why_unmet(unsigned int needs)
 		return no_faults;
 	if (needs & NEED_NFSD)
 		return "nfsd is not loaded now, or its functions cannot be probed";
+	if (needs & NEED_KSMBD)
+		return "ksmbd is not loaded now, or its functions cannot be probed";
 	if (needs & NEED_AIO)
 		return "this kernel has no such functions, or has them inlined";
 	return other_fits;

@@ -41,7 +41,7 @@ enum ask {
 	ASK_QUEUED = 1 << 15,  /* ends of reads and writes which outlive their function call */
 	ASK_CGROUPS = 1 << 17, /* paths of new cgroups */
 	ASK_SERVERS = 1 << 16, /* requests of file systems to servers and daemons */
-	ASK_SERVED = 1 << 18,  /* requests which nfsd serves as operations */
+	ASK_SERVED = 1 << 18,  /* requests to nfsd or ksmbd as operations */
 };
 
 enum hook {
@@ -105,6 +105,7 @@ enum need {
 	NEED_FUSE_EVENTS = 1 << 15, /* tracepoints report the requests of FUSE (6.11) */
 	NEED_FUSE_FUNCTIONS = 1 << 16, /* or functions do */
 	NEED_NFSD = 1 << 17,           /* nfsd is there, and its functions can be probed */
+	NEED_KSMBD = 1 << 18,          /* ksmbd is there, and its functions can be probed */
 	/* pairs: a kernel has one need of each pair */
 	NEED_ALTERNATIVES = NEED_URING_REQ | NEED_URING_SQE | NEED_EXCEPTION | NEED_ABORT |
 			    NEED_FAULT_EXIT | NEED_FAULT_EVENT | NEED_FUSE_EVENTS |

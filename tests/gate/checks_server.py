@@ -25,6 +25,8 @@ from checks_serve import Metrics, Serve
 from harness import Broken, Gate, Skip, suite
 from tool import Trace, ask_doctor
 
+import capture  # which tool.py has put into the path
+
 MS = 1_000_000
 READS, DELAY_MS, SIZE = 11, 10, 4096
 NFS_DELAY_MS = 50  # each way
@@ -607,9 +609,9 @@ def compare_served(gate: Gate, file: Path) -> None:
                ms=(strata["sleep"] + strata["helper"]) / MS)
 
 
-def compare_keys(gate: Gate, file: Path, name: str) -> None:
-    """Requests to nfsd have their client's address, or their file, as a key."""
-    for key, wanted in (("client", "10.99.0.2"), ("file", name)):
+def compare_keys(gate: Gate, file: Path, name: str, client: str = "10.99.0.2", fs: str = "nfs4") -> None:
+    """Served operations have their client's address, or their file, as a key."""
+    for key, wanted in (("client", client), ("file", name)):
         with Trace("--by", key) as trace:
             fileio.read_at(str(file), range(0, READS * SIZE, SIZE), SIZE, os.O_DIRECT)
         rows = [r for r in trace.rows("ops", op="served") if r["bytes"]]
@@ -617,7 +619,7 @@ def compare_keys(gate: Gate, file: Path, name: str) -> None:
                    found=" ".join(sorted({str(r["key"]) for r in rows})), wanted=wanted)
         gate.check(f"{key}.bytes", sum(r["bytes"] for r in rows) == READS * SIZE,
                    found=sum(r["bytes"] for r in rows), wanted=READS * SIZE)
-        others = [r for r in trace.rows("ops", op="read", fs="nfs4") if r["bytes"]]
+        others = [r for r in trace.rows("ops", op="read", fs=fs) if r["bytes"]]
         gate.check(f"{key}.local", key == "file" or {r["key"] for r in others} == {"(no client)"},
                    found=" ".join(sorted({str(r["key"]) for r in others})))
 
@@ -750,23 +752,28 @@ def smb_served(gate: Gate, export: Path) -> None:
     gate.stack.callback(os.killpg, daemon.pid, signal.SIGTERM)
 
 
-def smb_mounted(gate: Gate, export: Path) -> Path:
-    """SMB 3.1.1 on a file of 16 MiB."""
-    if not shutil.which("smbd"):
-        raise Skip("no smbd (tests/setup)")
-    for module in ("cifs", "veth", "sch_netem"):
-        machine.need_module(gate.stack, module)
-    point = machine.scratch(gate.kept) / "smb"
+def smb_point(gate: Gate, *more: str) -> Path:
+    """The share, mounted by SMB 3.1.1 with options @more."""
+    point = machine.scratch(gate.kept) / "-".join(("smb", *more))
     point.mkdir(exist_ok=True)
-    (export / "f").write_bytes(os.urandom(1 << 20) * 16)
-    smb_network(gate)
-    smb_served(gate, export)
-    options = f"ip={SMB_SERVER},username=root,password=secret,vers=3.1.1"
+    options = ",".join((f"ip={SMB_SERVER},username=root,password=secret,vers=3.1.1", *more))
     argv = ["nsenter", "--net=/run/netns/client", "mount", "-i", "-t", "cifs", "-o", options, f"//{SMB_SERVER}/share",
             str(point)]
     gate.stack.callback(quietly, "umount", "-f", str(point))
     machine.wait_until(lambda: subprocess.run(argv, capture_output=True, check=False).returncode == 0, 60)
     return point
+
+
+def smb_mounted(gate: Gate, export: Path) -> Path:
+    """A share of Samba, with a file of 16 MiB."""
+    if not shutil.which("smbd"):
+        raise Skip("no smbd (tests/setup)")
+    for module in ("cifs", "veth", "sch_netem"):
+        machine.need_module(gate.stack, module)
+    (export / "f").write_bytes(os.urandom(1 << 20) * 16)
+    smb_network(gate)
+    smb_served(gate, export)
+    return smb_point(gate)
 
 
 def smb_slow() -> None:
@@ -833,3 +840,120 @@ def smb(gate: Gate) -> None:
     with Trace("--fs", "cifs", "--by", "cache") as trace:
         read_cold(file)
     compare_cold(gate, "cold", trace, "cifs")
+
+
+def ksmbd_mounted(gate: Gate, export: Path) -> Path:
+    """A share of the kernel's own server, with a file of 16 MiB."""
+    for module in ("ksmbd", "cifs", "veth"):
+        machine.need_module(gate.stack, module)
+    (export / "f").write_bytes(os.urandom(1 << 20) * 16)
+    smb_network(gate)
+    serve = (sys.executable, str(Path(__file__).with_name("ksmbd_server.py")), str(export), "server1")
+    proc = subprocess.Popen(serve, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    gate.stack.callback(proc.communicate, timeout=60)
+    assert proc.stdout
+    if proc.stdout.readline() != "ready\n":
+        raise Broken(f"ksmbd does not come up: exit {proc.wait(5)}")
+    return smb_point(gate)
+
+
+def io_of_share(point: Path) -> None:
+    """READS reads, each of which needs the disk; COLD writes; COLD names that are not there."""
+    drop_caches()
+    fileio.read_at(str(point / "f"), range(0, READS << 20, 1 << 20), SIZE, os.O_DIRECT)
+    fileio.write_at(str(point / "f"), range(0, COLD * SIZE, SIZE), SIZE, os.O_DIRECT, sync=True)
+    for i in range(COLD):
+        with suppress(FileNotFoundError):
+            os.stat(point / f"none{i}")
+
+
+def compare_ksmbd(gate: Gate, point: Path) -> None:
+    """Reads and writes are as many as the client counts. A name that is not there is an error. The disk's time is
+    device."""
+    time.sleep(1.5)  # files that were closed before are now closed on the server
+    with Trace("--op", "served") as trace:
+        before = smb_stats()
+        io_of_share(point)
+        after = smb_stats()
+    gate.check("stats", [after[op] - before[op] for op in ("READ", "WRITE")] == [READS, COLD],
+               theirs=str({op: after[op] - before[op] for op in after}))
+    rows = trace.rows("ops", op="served")
+    gate.check("bytes", trace.total("bytes", op="served") == (READS + COLD) * SIZE,
+               found=trace.total("bytes", op="served"), wanted=(READS + COLD) * SIZE)
+    gate.check("errors", trace.total("errors", op="served") == COLD, found=trace.total("errors", op="served"),
+               wanted=COLD)
+    gate.check("sums", all(sum(ns or 0 for ns in r["strata"].values()) == r["total_ns"] for r in rows))
+    gate.check("alone", all(r["op"] == "served" for r in trace.rows("ops")) and not sum(trace.lost().values()),
+               lost=str(trace.lost()))
+    strata = trace.strata(op="served", fs="ext4")
+    gate.check("device", strata["device"] >= 0.9 * READS * DELAY_MS * MS, ms=strata["device"] / MS,
+               put_in_ms=READS * DELAY_MS)
+    gate.check("sleep", strata["sleep"] + strata["helper"] <= 0.1 * strata["device"],
+               ms=(strata["sleep"] + strata["helper"]) / MS)
+
+
+def compare_calls(gate: Gate, name: str, point: Path, path: str) -> None:
+    """Each operation has its command, file and result; of messages with several commands, the first. No operation is
+    taken for one of NFS."""
+    file = machine.scratch(gate.kept) / f"{name}.ios"
+    time.sleep(1.5)
+    with Record(file):
+        before = smb_stats()
+        io_of_share(point)
+        after = smb_stats()
+    ops = [e for e in report("--events", "json", str(file))[1:] if e.get("op") == "served"]
+    calls = {call: sum(e["call"] == call for e in ops) for call in {e["call"] for e in ops}}
+    theirs = {op: after[op] - before[op] for op in ("READ", "WRITE", "CREATE")}
+    gate.check(f"{name}.calls", {op: calls.get(f"smb_{op.lower()}") for op in theirs} == theirs and
+               theirs["READ"] == READS and theirs["WRITE"] == COLD and "smb_request" not in calls,
+               ours=str(calls), theirs=str(theirs))
+    moved = [e for e in ops if e["call"] in ("smb_read", "smb_write")]
+    gate.check(f"{name}.each", all(e["result"] == SIZE and e["path"].endswith(path) for e in moved),
+               found=str({(e["result"], e["path"]) for e in moved}))
+    failed = [(e["call"], e["error"]) for e in ops if e["result"] < 0]
+    gate.check(f"{name}.failed", failed == COLD * [("smb_create", "ENOENT")], found=str(failed))
+    gate.check(f"{name}.sums", all(sum(e[f"{s}_ns"] or 0 for s in capture.STRATA) == e["total_ns"] for e in ops))
+    gate.check(f"{name}.joined", "joined" not in report("--json", str(file))[0])
+
+
+def compare_at_once(gate: Gate, point: Path) -> None:
+    """Several readers and writers at once: each byte is counted once, or told as lost."""
+    file = str(point / "f")
+    with Trace("--op", "served") as trace:
+        before = smb_stats()
+        threads = [threading.Thread(target=work, args=(file, range(i << 20, (i << 20) + FILES * SIZE, SIZE), SIZE,
+                                                       os.O_DIRECT))
+                   for i in range(READERS) for work in (fileio.read_at, fileio.write_at)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        after = smb_stats()
+    wanted = READERS * FILES
+    gate.check("at-once.stats", [after[op] - before[op] for op in ("READ", "WRITE")] == [wanted, wanted], wanted=wanted,
+               theirs=str({op: after[op] - before[op] for op in after}))
+    lost = sum(trace.lost().values())
+    found = trace.total("bytes", op="served")
+    gate.check("at-once.bytes", 2 * wanted * SIZE - lost * SIZE <= found <= 2 * wanted * SIZE, found=found,
+               wanted=2 * wanted * SIZE, lost=lost)
+    gate.check("at-once.sums", all(sum(ns or 0 for ns in r["strata"].values()) == r["total_ns"]
+                                   for r in trace.rows("ops", op="served")))
+    # where the kernel preempts programs, a few ends are missed
+    gate.check("at-once.lost", lost <= (wanted // 50 if tool.is_missing("preemption") else 0), lost=str(trace.lost()))
+
+
+@suite("server.ksmbd", 600)
+def ksmbd(gate: Gate) -> None:
+    """What the kernel's SMB server does for a client of another network namespace."""
+    gate.not_native("a file server and a network")
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=DELAY_MS * MS,
+                            memory_backed=1, size=64)
+    export = machine.mounted(gate.stack, gate.kept, disk, "ext4")
+    point = ksmbd_mounted(gate, export)
+    need_hooks("SMB server")
+    compare_ksmbd(gate, point)
+    compare_keys(gate, point / "f", f"{export.name}/f", SMB_CLIENT, "cifs")
+    compare_calls(gate, "plain", point, f"{export.name}/f")
+    compare_at_once(gate, point)
+    machine.run("umount", str(point))
+    compare_calls(gate, "sealed", smb_point(gate, "seal"), f"{export.name}/f")

@@ -4,11 +4,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <ctype.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
 #include <linux/aio_abi.h>
 #include <linux/io_uring.h>
+
+#include "cell.h"
 
 #include "base/names.h"
 
@@ -105,6 +110,30 @@ static void of_libaio(void **state)
 	assert_false(async_is_request(OP_AIO, CALL_COMPAT | 248));
 }
 
+/* A command to ksmbd has the name which the client's request has, but says whose it is. */
+static void served_calls_have_names(void **state)
+{
+	char want[32];
+
+	(void)state;
+	assert_string_equal(async_call_name(CALL_SERVED), "nfs_request");
+	for (unsigned int command = 0; command < SMB_COMMANDS; command++) {
+		const char *asked = protocol_op_name(SERVER_SMB, command);
+		size_t len = strlen(asked);
+
+		snprintf(want, sizeof(want), "smb_");
+		for (size_t i = 0; i <= len; i++)
+			want[4 + i] = tolower((unsigned char)asked[i]);
+		assert_string_equal(async_call_name(CALL_SERVED | CALL_SMB | command), want);
+	}
+	assert_string_equal(async_call_name(CALL_SERVED | CALL_SMB | 8), "smb_read");
+	assert_string_equal(async_call_name(CALL_SERVED | CALL_SMB | SMB_COMMANDS), "smb_request");
+	assert_string_equal(async_call_name(CALL_SERVED | CALL_SMB | 0xff), "smb_request");
+	assert_null(protocol_op_name(SERVER_SMB, SMB_COMMANDS));
+	assert_null(async_call_name(CALL_SMB));
+	assert_int_equal(async_acts(OP_SERVED, CALL_SERVED | CALL_SMB | 8), OP_SERVED);
+}
+
 static void a_call_is_what_it_was(void **state)
 {
 	(void)state;
@@ -121,6 +150,7 @@ int main(void)
 		cmocka_unit_test(numbers_names_and_kinds),
 		cmocka_unit_test(all_else_is_no_operation),
 		cmocka_unit_test(of_libaio),
+		cmocka_unit_test(served_calls_have_names),
 		cmocka_unit_test(a_call_is_what_it_was),
 	};
 

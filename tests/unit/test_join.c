@@ -351,6 +351,27 @@ static void nothing_is_joined(void **state)
 	join_done(&j);
 }
 
+/* An operation of ksmbd is none of NFS: it is not joined, and not counted as not joined. */
+static void ksmbd_is_left_out(void **state)
+{
+	struct stored_op smb = { .start_ns = 1000 * SECOND + 1 * SECOND,
+				 .kind = OP_SERVED,
+				 .call = CALL_SERVED | CALL_SMB | 8,
+				 .xid = 1 };
+	struct join j = {};
+	struct made m;
+
+	(void)state;
+	made_begin(&m, 7000 * SECOND, "");
+	asks(&m, 1 * SECOND, 1, 1000, "READ", near);
+	made_add(&m, 10 * SECOND, &j);
+	made_begin(&m, 7000 * SECOND, "");
+	writer_op(&m.w, &smb);
+	made_add(&m, 10 * SECOND, &j);
+	assert_false(join_has_both(&j));
+	join_done(&j);
+}
+
 /* A request may be in one part of a client's run, and its operation in any of a server's. */
 static void both_sides_in_parts(void **state)
 {
@@ -514,6 +535,7 @@ int main(void)
 		cmocka_unit_test(too_far_to_be_joined),
 		cmocka_unit_test(reasons),
 		cmocka_unit_test(nothing_is_joined),
+		cmocka_unit_test(ksmbd_is_left_out),
 		cmocka_unit_test(both_sides_in_parts),
 		cmocka_unit_test(nothing_is_joined_twice),
 		cmocka_unit_test(joined_requests_are_told),
