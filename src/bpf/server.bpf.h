@@ -424,6 +424,15 @@ static __always_inline bool rpc_had_no_slot(u64 task, u64 queue, u64 rqst)
 	return !rqst || queue == number(MEMBER(u64, task, rpc_xprt)) + CONF(at.rpc_backlog);
 }
 
+/* The answer to a task with which a worker goes on came @rtt ns after the task was sent at @sent.
+ * The worker is woken. rpc_done() will tell the thread, so the mark needs no note. */
+static __always_inline void rpc_answered(u64 sent, u64 rtt, bool level_known)
+{
+	struct rq_times times = { .q = sent, .g = sent, .d = sent, .c = sent + rtt };
+
+	server_announce(NULL, &times, times.c, level_known);
+}
+
 /* Something for which @task waited in @queue has come: the answer, if one was received, else a
  * timeout, after which @task is sent again. Before @task is sent, it waits for a slot; with a slot,
  * for the connection. r->d is r->q until a timeout, then the time at which @task was sent first.
@@ -431,28 +440,34 @@ static __always_inline bool rpc_had_no_slot(u64 task, u64 queue, u64 rqst)
  * the middle of the end of another task, whose mark stays. */
 static __always_inline int rpc_woken(u64 task, u64 queue, bool level_known)
 {
-	u64 rqst, sent, now = bpf_ktime_get_ns();
+	u64 rqst, sent, now;
 	struct rq_times times = {};
 	struct server_request *r;
-	bool received;
+	bool received, is_async;
 
 	if (!task)
 		return 0;
 	rqst = MEMBER(u64, task, rpc_rqst);
+	sent = rqst ? MEMBER(u64, rqst, rpc_sent) : 0;
+	received = sent && MEMBER(u32, rqst, rpc_received);
+	is_async = rpc_is_async(task);
+	if (received && is_async) {
+		rpc_answered(sent, MEMBER(u64, rqst, rpc_rtt), level_known);
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
 	r = server_request_noted(number(task));
 	if (r && rpc_had_no_slot(task, queue, rqst))
 		r->g = now;
-	sent = rqst ? MEMBER(u64, rqst, rpc_sent) : 0;
 	if (!sent && !r)
 		return 0;
 	times.d = sent ? sent : now;
 	times.c = now;
-	received = sent && MEMBER(u32, rqst, rpc_received);
 	if (received)
 		times.c = sent + MEMBER(u64, rqst, rpc_rtt);
 	else if (sent && r && r->d == r->q)
 		r->d = sent;
-	if (!received && rpc_is_async(task))
+	if (is_async)
 		return 0;
 	if (sent && r && r->d != r->q)
 		times.d = r->d;
