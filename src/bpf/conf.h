@@ -124,8 +124,9 @@ struct server_members {
 	/* of struct fuse_req: its headers, its mount; the mount's connection; its number */
 	unsigned short fuse_in, fuse_out, fuse_mount, fuse_conn, fuse_dev;
 	unsigned short fuse_copy_req; /* of struct fuse_copy_state: the struct fuse_req */
-	/* of struct rpc_task: procedure, struct rpc_rqst, transport, result, flags */
-	unsigned short rpc_msg, rpc_rqst, rpc_xprt, rpc_status, rpc_flags;
+	/* of struct rpc_task: procedure, struct rpc_rqst, transport, result, flags, the time at
+	 * which it was made */
+	unsigned short rpc_msg, rpc_rqst, rpc_xprt, rpc_status, rpc_flags, rpc_start;
 	unsigned short rpc_name; /* of struct rpc_procinfo */
 	/* of struct rpc_xprt: its addresses as text, the queue for its slots */
 	unsigned short rpc_address, rpc_backlog;

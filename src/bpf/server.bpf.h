@@ -26,12 +26,13 @@ static __always_inline u64 word_at(u64 address)
 	return word;
 }
 
-/* Notes in @r that current makes the request. From now on r->task says that @r is complete. */
-static __always_inline void server_request_fill(struct server_request *r)
+/* Notes in @r that current makes the request at @now. From now on r->task says that @r is complete.
+ */
+static __always_inline void server_request_fill(struct server_request *r, u64 now)
 {
 	u64 id = bpf_get_current_pid_tgid();
 
-	r->q = r->g = r->d = bpf_ktime_get_ns();
+	r->q = r->g = r->d = now;
 	r->tid = id;
 	r->counted = CONF(servers) && current_wanted(id);
 	barrier();
@@ -52,7 +53,7 @@ static __always_inline void server_read(void)
 /* Current makes the request @req; @r says of which server, and whether it reads. */
 static __always_inline void server_request_made(u64 req, struct server_request *r)
 {
-	server_request_fill(r);
+	server_request_fill(r, bpf_ktime_get_ns());
 	if (bpf_map_update_elem(&server_requests, &req, r, BPF_ANY))
 		count_lost(LOST_MAP_FULL);
 	if (r->is_read)
@@ -349,6 +350,12 @@ static __always_inline u64 rpc_server_at(u64 task)
 	return MEMBER(u64, MEMBER(u64, task, rpc_xprt), rpc_address);
 }
 
+/* When the kernel made @task; 0: the kernel does not tell. */
+static __always_inline u64 rpc_made(u64 task)
+{
+	return MEMBER(u64, task, rpc_start);
+}
+
 /* Copies the text at @at; all bytes after its end are 0, as keys of rows need them. */
 #define TEXT_COPY(ret, at)                                                                         \
 	do {                                                                                       \
@@ -391,6 +398,7 @@ static __always_inline void rpc_forget(u64 req, struct server_request *r)
 static __always_inline int rpc_begins(u64 task)
 {
 	struct server_request *r = task ? rpc_place(number(task)) : NULL;
+	u64 made;
 
 	if (!r)
 		return 0;
@@ -403,7 +411,8 @@ static __always_inline int rpc_begins(u64 task)
 		TEXT_COPY(r->server, r->server_at);
 	}
 	r->is_read = op_reads(r->op);
-	server_request_fill(r);
+	made = rpc_made(task);
+	server_request_fill(r, made ? made : bpf_ktime_get_ns());
 	if (r->is_read)
 		server_read();
 	return 0;
@@ -455,7 +464,7 @@ static __always_inline int rpc_woken(u64 task, u64 queue, bool level_known)
 		rpc_answered(sent, MEMBER(u64, rqst, rpc_rtt), level_known);
 		return 0;
 	}
-	now = bpf_ktime_get_ns();
+	now = received ? sent + MEMBER(u64, rqst, rpc_rtt) : bpf_ktime_get_ns();
 	r = server_request_noted(number(task));
 	if (r && rpc_had_no_slot(task, queue, rqst))
 		r->g = now;
@@ -463,9 +472,7 @@ static __always_inline int rpc_woken(u64 task, u64 queue, bool level_known)
 		return 0;
 	times.d = sent ? sent : now;
 	times.c = now;
-	if (received)
-		times.c = sent + MEMBER(u64, rqst, rpc_rtt);
-	else if (sent && r && r->d == r->q)
+	if (!received && sent && r && r->d == r->q)
 		r->d = sent;
 	if (is_async)
 		return 0;
@@ -543,12 +550,13 @@ static __always_inline int rpc_done(u64 task, u64 backlog, u64 rtt, u64 execute,
 {
 	struct rq_times times = {};
 	struct server_request *r;
-	u64 now;
+	u64 made, now;
 
 	if (!task)
 		return 0;
 	r = server_request_noted(number(task));
-	now = bpf_ktime_get_ns();
+	made = rpc_made(task);
+	now = made ? made + execute : bpf_ktime_get_ns();
 	times.q = now - execute;
 	times.d = times.q + backlog;
 	/* the kernel means the last time at which it was sent */

@@ -160,6 +160,7 @@ static void conf_set_servers(struct server_members *at, struct feature *f)
 		{ "sunrpc", "rpc_task", "tk_xprt", &at->rpc_xprt },
 		{ "sunrpc", "rpc_task", "tk_status", &at->rpc_status },
 		{ "sunrpc", "rpc_task", "tk_flags", &at->rpc_flags },
+		{ "sunrpc", "rpc_task", "tk_start", &at->rpc_start },
 		{ "sunrpc", "rpc_procinfo", "p_name", &at->rpc_name },
 		{ "sunrpc", "rpc_xprt", "address_strings", &at->rpc_address },
 		{ "sunrpc", "rpc_xprt", "backlog", &at->rpc_backlog },

@@ -73,6 +73,7 @@ struct rpc_call {
 	const struct transport *transport;
 	int status;
 	u16 flags; /* 1: a worker goes on with the call; others have other meanings */
+	u64 made;  /* 0: not known */
 	u64 after; /* programs read whole words */
 };
 
@@ -108,6 +109,7 @@ static int start(void **state)
 	conf.at.rpc_xprt = offsetof(struct rpc_call, transport);
 	conf.at.rpc_status = offsetof(struct rpc_call, status);
 	conf.at.rpc_flags = offsetof(struct rpc_call, flags);
+	conf.at.rpc_start = offsetof(struct rpc_call, made);
 	conf.at.rpc_address = offsetof(struct transport, address);
 	conf.at.rpc_backlog = offsetof(struct transport, backlog);
 	conf.at.rpc_transmits = offsetof(struct rpc_request, transmits);
@@ -908,6 +910,53 @@ static void test_nfs_note_written_anew(void **state)
 	assert_string_equal(key.op, "WRITE");
 }
 
+/* The kernel's own times count, though the programs run later. */
+static void test_rows_by_kernel_time(void **state)
+{
+	struct rpc_request request = { .transmits = 1 };
+	struct rpc_call call = { .procedure = &read_procedure, .made = machine.now };
+	struct server_key key;
+	struct server_sums sums;
+
+	(void)state;
+	tick(7);
+	EVENT(on_rpc_begin, &call);
+	call.request = &request;
+	tick(3000); /* no answer: the request's time is until its end */
+	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 300, 0, 2000 }));
+	sums = only_row(&key);
+	assert_int_equal(sums.tag_ns, 0);
+	assert_int_equal(sums.queue_ns, 300);
+	assert_int_equal(sums.server_ns, 1700);
+	assert_int_equal(sums.max_ns, 1700);
+}
+
+/* The time of an answer is the kernel's, and so is the time until which its mark is valid. */
+static void test_nfs_by_kernel_time(void **state)
+{
+	struct rpc_request request = { .sent = machine.now, .rtt = 100, .received = 8 };
+	struct rpc_call call = { .procedure = &readdir_procedure, .request = &request };
+	struct mark *m;
+
+	(void)state;
+	call.made = machine.now - 30;
+	cpu_is(0, &alice);
+	EVENT(on_rpc_begin, &call);
+	tick(150);
+	for (call.flags = 0; call.flags <= 1; call.flags++) {
+		cpu_is(2, &xprtiod);
+		EVENT(on_rpc_wakeup, &call);
+		m = mark_of_current(0);
+		assert_non_null(m);
+		assert_int_equal(m->times.q, call.flags ? request.sent : call.made);
+		assert_int_equal(m->times.d, request.sent);
+		assert_int_equal(m->times.c, request.sent + 100);
+		assert_int_equal(m->until, request.sent + 100 + REQUEST_END_NS);
+		assert_int_equal(m->tid, call.flags ? 0 : alice.t.pid);
+		mark_clear(0);
+	}
+}
+
 /* Bytes beyond 64 KiB, and an error of the server. */
 static void test_rows_of_wide_figures(void **state)
 {
@@ -1452,6 +1501,8 @@ int main(void)
 		TEST(test_rows_of_changed),
 		TEST(test_fuse_in_place_of_nfs),
 		TEST(test_nfs_note_written_anew),
+		TEST(test_rows_by_kernel_time),
+		TEST(test_nfs_by_kernel_time),
 		TEST(test_rows_of_wide_figures),
 		TEST(test_rows_of_long_name),
 		TEST(test_nfs_resent),
