@@ -243,6 +243,7 @@ struct bpf_conf {
 	unsigned char op_accesses, rq_accesses; /* operations by file, requests by disk have
 						 * patterns; with access_slots */
 	unsigned char served;                   /* requests to nfsd or ksmbd are operations */
+	unsigned char transports_told;          /* live.transports is up to date */
 	struct server_members at;
 	/* for programs that may not refer to the interrupt level: its place, relative to the
 	 * address which @cpu_offsets has for each CPU; 0: not known, or not needed */
@@ -343,6 +344,7 @@ struct live {
 	struct fs_entry fs_types[FS_SLOTS];
 	unsigned int hashed;          /* bios and requests whose state is in the map @ios */
 	unsigned int rpc_places;      /* entries of the map @server_requests for requests of NFS */
+	unsigned int transports;      /* how often a transport of SunRPC was made or moved */
 	unsigned int async_bios;      /* entries of the map @async_bios */
 	unsigned int queued_calls;    /* entries of the map @queued_calls */
 	unsigned int op_rows_made[2]; /* entries made in the hash, by epoch */

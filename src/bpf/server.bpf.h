@@ -14,6 +14,7 @@
 
 #include "completion.bpf.h"
 #include "daemon.bpf.h"
+#include "function.bpf.h"
 #include "row.bpf.h"
 #include "send.bpf.h"
 #include "task.bpf.h"
@@ -372,6 +373,47 @@ static __always_inline bool op_reads(const char op[SERVER_OP_LEN])
 	return name == 0x44414552 || name == 0x554c505f44414552;
 }
 
+/* A transport of SunRPC was made, or may have got another address. */
+static __always_inline int transports_change(void)
+{
+	atomic_add(&live.transports, 1);
+	return 0;
+}
+
+/* Notes in @r the names which the kernel has at @op_at and @server_at. */
+GLOBAL int rpc_names_read(struct server_request *r, u64 op_at, u64 server_at)
+{
+	u32 transports = live.transports;
+	bool known;
+
+	if (!r)
+		return 0;
+	known = CONF(transports_told) && r->transports == transports;
+	if (!known || r->op_at != op_at) {
+		r->op_at = op_at;
+		TEXT_COPY(r->op, op_at);
+		r->is_read = op_reads(r->op);
+	}
+	if (CONF(servers) && (!known || r->server_at != server_at)) {
+		r->server_at = server_at;
+		TEXT_COPY(r->server, server_at);
+	}
+	r->transports = transports;
+	return 0;
+}
+
+/* Notes in @r, the place of @task, its server and procedure. A place keeps the names for the next
+ * request there. They are read again if the kernel has them at another address; or if a transport
+ * was made since, as a text of the former one, or of its module, may have stood at this address. */
+static __always_inline void rpc_names_note(struct server_request *r, u64 task)
+{
+	u64 op_at = rpc_op_at(task), server_at = CONF(servers) ? rpc_server_at(task) : 0;
+
+	if (!CONF(transports_told) || r->transports != live.transports || r->op_at != op_at ||
+	    r->server_at != server_at)
+		rpc_names_read(r, op_at, server_at);
+}
+
 /* A place for a note of the request @req, for which there may be one; NULL: no room. */
 static __always_inline struct server_request *rpc_place(u64 req)
 {
@@ -404,13 +446,7 @@ static __always_inline int rpc_begins(u64 task)
 		return 0;
 	r->task = 0; /* it may be of a request whose end was missed */
 	barrier();
-	r->op_at = rpc_op_at(task);
-	TEXT_COPY(r->op, r->op_at);
-	if (CONF(servers)) {
-		r->server_at = rpc_server_at(task);
-		TEXT_COPY(r->server, r->server_at);
-	}
-	r->is_read = op_reads(r->op);
+	rpc_names_note(r, task);
 	made = rpc_made(task);
 	server_request_fill(r, made ? made : bpf_ktime_get_ns());
 	if (r->is_read)
@@ -484,8 +520,8 @@ static __always_inline int rpc_woken(u64 task, u64 queue, bool level_known)
 	return 0;
 }
 
-/* Sends @task as a record; @key is the key of its row. */
-static __always_inline void rpc_send(u64 task, const struct server_key *key,
+/* Sends @task as a record; @r has its names. */
+static __always_inline void rpc_send(u64 task, const struct server_request *r,
 				     const struct rq_times *times)
 {
 	u32 xid = MEMBER(u32, MEMBER(u64, task, rpc_rqst), rpc_xid);
@@ -502,30 +538,14 @@ static __always_inline void rpc_send(u64 task, const struct server_key *key,
 	s->g = times->g;
 	s->d = times->d;
 	s->c = times->c;
-	__builtin_memcpy(s->server, key->server, sizeof(s->server));
-	__builtin_memcpy(s->op, key->op, sizeof(s->op));
+	__builtin_memcpy(s->server, r->server, sizeof(s->server));
+	__builtin_memcpy(s->op, r->op, sizeof(s->op));
 	sent_submit(s, sizeof(*s));
 }
 
-/* Sets server and procedure in @ret, the key of @task's row. Both may have changed since @r noted
- * them. @r is NULL if there is no note. */
-static __always_inline void rpc_name(struct server_key *ret, u64 task,
-				     const struct server_request *r)
-{
-	u64 server_at = rpc_server_at(task), op_at = rpc_op_at(task);
-
-	if (r && r->server_at == server_at)
-		__builtin_memcpy(ret->server, r->server, sizeof(ret->server));
-	else
-		TEXT_COPY(ret->server, server_at);
-	if (r && r->op_at == op_at)
-		__builtin_memcpy(ret->op, r->op, sizeof(ret->op));
-	else
-		TEXT_COPY(ret->op, op_at);
-}
-
-/* Counts @task, as the kernel does for /proc/self/mountstats. @r: its note, or NULL. */
-static __always_inline void rpc_count(u64 task, const struct server_request *r,
+/* Counts @task, as the kernel does for /proc/self/mountstats. @r: its note, or its place, if there
+ * is no note. The names may have changed since the beginning. */
+static __always_inline void rpc_count(u64 task, struct server_request *r,
 				      const struct rq_times *times)
 {
 	u64 rqst = MEMBER(u64, task, rpc_rqst);
@@ -538,9 +558,11 @@ static __always_inline void rpc_count(u64 task, const struct server_request *r,
 		.failed = (int)MEMBER(u32, task, rpc_status) < 0,
 	};
 
-	rpc_name(&key, task, r);
+	rpc_names_note(r, task);
 	if (CONF(sent_ops))
-		rpc_send(task, &key, times);
+		rpc_send(task, r, times);
+	__builtin_memcpy(key.server, r->server, sizeof(key.server));
+	__builtin_memcpy(key.op, r->op, sizeof(key.op));
 	server_request_done(&key, times, &end);
 }
 
@@ -551,6 +573,7 @@ static __always_inline int rpc_done(u64 task, u64 backlog, u64 rtt, u64 execute,
 	struct rq_times times = {};
 	struct server_request *r;
 	u64 made, now;
+	bool counts;
 
 	if (!task)
 		return 0;
@@ -565,7 +588,10 @@ static __always_inline int rpc_done(u64 task, u64 backlog, u64 rtt, u64 execute,
 	times.g = r && r->g > times.q && r->g < times.d ? r->g : times.q;
 	times.c = rtt ? times.q + backlog + rtt : now;
 	server_announce(r, &times, now, level_known);
-	if (server_request_counts(r))
+	counts = server_request_counts(r);
+	if (!r && counts)
+		r = rpc_place(number(task));
+	if (r && counts)
 		rpc_count(task, r, &times);
 	if (r)
 		rpc_forget(number(task), r);

@@ -565,9 +565,11 @@ struct server_request {
 	u32 dev; /* FUSE: of the file system; else 0 */
 	u8 is_read;
 	u8 counted; /* the thread passed the filters */
-	u16 pad[3];
+	u16 pad;
+	u32 transports;          /* NFS: live.transports when the names were read */
 	char server[SERVER_LEN]; /* NFS: its address */
-	/* NFS: the name of the procedure; where the kernel has this and the address */
+	/* NFS: the name of the procedure; where the kernel has this and the address. A kept place
+	 * keeps these, too. */
 	char op[SERVER_OP_LEN];
 	u64 op_at, server_at;
 };

@@ -459,6 +459,20 @@ static __always_inline int smb_err(u64 *ctx, bool level_known)
 LEVEL_PROGRAMS(on_smb_done, "tp_btf/smb3_cmd_done", smb_done)
 LEVEL_PROGRAMS(on_smb_err, "tp_btf/smb3_cmd_err", smb_err)
 
+/* xprt_create(transport) */
+SEC("?tp_btf/xprt_create")
+int on_xprt_create(u64 *ctx)
+{
+	return transports_change();
+}
+
+/* xprt_disconnect_force(transport), also after a new address was written to its file dstaddr. */
+SEC("?tp_btf/xprt_disconnect_force")
+int on_xprt_disconnect(u64 *ctx)
+{
+	return transports_change();
+}
+
 /* rpc_task_begin(task, action) */
 SEC("?tp_btf/rpc_task_begin")
 int on_rpc_begin(u64 *ctx)

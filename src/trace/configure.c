@@ -198,6 +198,16 @@ static void conf_set_servers(struct server_members *at, struct feature *f)
 	}
 }
 
+/* Whether programs are told of all changes of SunRPC's transports. */
+static bool transports_told(struct feature *f)
+{
+	unsigned int id;
+	int btf_fd;
+
+	return !feature_hook(f, "btf_trace_xprt_create", "sunrpc", &id, &btf_fd) &&
+	       !feature_hook(f, "btf_trace_xprt_disconnect_force", "sunrpc", &id, &btf_fd);
+}
+
 /* Sets the filters: the threads, processes and files that are traced. */
 static void conf_set_filters(struct bpf_conf *c, const struct session_conf *sc)
 {
@@ -333,6 +343,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	conf_set_files(c, sc, f);
 	if (plan_asked(sc) & ASK_SERVERS)
 		conf_set_servers(&c->at, f);
+	c->transports_told = c->at.rpc_msg && transports_told(f);
 	/* programs for a module that is not loaded now are not loaded either */
 	c->servers = c->waits && !c->n_devs &&
 		     (c->at.fuse_in || c->at.rpc_msg || c->at.p9_trans || c->at.smb_host);

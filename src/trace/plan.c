@@ -299,6 +299,9 @@ const struct program programs[] = {
 	FUSE(on_fuse_ended, HOOK_FENTRY, "fuse_request_end", NEED_FUSE_FUNCTIONS | NEED_LEVEL),
 	FUSE(on_fuse_ended_no_level, HOOK_FENTRY, "fuse_request_end",
 	     NEED_FUSE_FUNCTIONS | NEED_NO_LEVEL),
+	/* before on_rpc_begin(), which keeps names */
+	RPC(on_xprt_create, "xprt_create", 0),
+	RPC(on_xprt_disconnect, "xprt_disconnect_force", 0),
 	RPC(on_rpc_begin, "rpc_task_begin", 0),
 	RPC(on_rpc_wakeup, "rpc_task_wakeup", NEED_LEVEL),
 	RPC(on_rpc_wakeup_no_level, "rpc_task_wakeup", NEED_NO_LEVEL),

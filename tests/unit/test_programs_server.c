@@ -104,7 +104,7 @@ static int start(void **state)
 	conf.by = BY_CACHE;
 	conf.row_slots = 0;
 	conf.file_details = conf.op_extras = 1;
-	conf.servers = 1;
+	conf.servers = conf.transports_told = 1;
 	fuse_offsets_set();
 	conf.at.rpc_xprt = offsetof(struct rpc_call, transport);
 	conf.at.rpc_status = offsetof(struct rpc_call, status);
@@ -866,6 +866,53 @@ static void test_rows_of_changed(void **state)
 	assert_string_equal(key.op, "READ");
 }
 
+/* The rows of requests to @server with procedure @op which took 10 ns. */
+static u64 calls_counted(const char *server, const char *op)
+{
+	struct server_key key = { .bucket = hist_bucket(10) };
+	const struct server_sums *sums;
+
+	strcpy(key.server, server);
+	strcpy(key.op, op);
+	sums = bpf_map_lookup_elem(&server_rows_even, &key);
+	return sums ? sums->count : 0;
+}
+
+/* After a mount has gone, the memory of its names is another's. Until a transport is made, or gets
+ * another address, names are read once. */
+static void test_rows_of_new_transport(void **state)
+{
+	char address[16] = "10.0.0.7", name[16] = "WRITE";
+	const struct transport own = { .address = address };
+	const struct procedure procedure = { .name = name };
+	struct rpc_request request = { .sent = 1, .received = 8 };
+	struct rpc_call call = { .procedure = &procedure, .request = &request, .transport = &own };
+
+	(void)state;
+	call_answered(&call, 10);
+	strcpy(address, "::1");
+	strcpy(name, "COMMIT");
+	call_answered(&call, 10);
+	assert_int_equal(calls_counted("10.0.0.7", "WRITE"), 2);
+	EVENT(on_xprt_create, &own);
+	call_answered(&call, 10);
+	assert_int_equal(calls_counted("::1", "COMMIT"), 1);
+	strcpy(address, "10.0.0.9");
+	EVENT(on_xprt_disconnect, &own);
+	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 0, 10, 10 })); /* of before the tracing */
+	assert_int_equal(calls_counted("10.0.0.9", "COMMIT"), 1);
+	EVENT(on_rpc_begin, &call);
+	strcpy(address, "10.0.0.8");
+	EVENT(on_xprt_create, &own);
+	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 0, 10, 10 }));
+	assert_int_equal(calls_counted("10.0.0.8", "COMMIT"), 1);
+	conf.transports_told = 0;
+	strcpy(address, "::2");
+	call_answered(&call, 10);
+	assert_int_equal(calls_counted("::2", "COMMIT"), 1);
+	assert_int_equal(map_count(&server_rows_even), 5);
+}
+
 /* At a barrier: the only note is being written, and does not count yet. */
 static void note_is_no_note(void)
 {
@@ -1499,6 +1546,7 @@ int main(void)
 		TEST(test_places_limited),
 		TEST(test_rows_of_missed),
 		TEST(test_rows_of_changed),
+		TEST(test_rows_of_new_transport),
 		TEST(test_fuse_in_place_of_nfs),
 		TEST(test_nfs_note_written_anew),
 		TEST(test_rows_by_kernel_time),
