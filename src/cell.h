@@ -194,6 +194,22 @@ struct server_sums {
 	unsigned long long daemon_ns[ST_N];
 };
 
+/* The rows of NFS of one server and procedure, by epoch. A slot keeps its name until the end of the
+ * run. Names without a slot have entries in the hash. */
+enum { SERVER_SLOTS = 128 };
+
+struct server_cell {
+	struct server_sums sums;
+	unsigned int hist[HIST_N]; /* of server_ns */
+};
+
+struct server_slot {
+	unsigned long long hash; /* of the name; 0: a free slot, or the name is not complete */
+	char server[SERVER_LEN];
+	char op[SERVER_OP_LEN];
+	struct server_cell epochs[2];
+};
+
 _Static_assert(sizeof(struct op_key) == 32, "op_key has no holes");
 _Static_assert(sizeof(struct rq_key) == 24, "rq_key has no holes");
 _Static_assert(sizeof(struct helper_key) == 64, "helper_key has no holes");

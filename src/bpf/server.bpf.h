@@ -110,19 +110,12 @@ struct server_end {
 	bool failed;
 };
 
-/* Adds a request with @times to the row of @key, which has no bucket yet. NULL: see server_row().
- */
-static __always_inline struct server_sums *server_request_done(struct server_key *key,
-							       const struct rq_times *times,
-							       const struct server_end *end)
+/* Adds a request with @times to the sums of its row. */
+static __always_inline void server_sums_add(struct server_sums *sums, const struct rq_times *times,
+					    const struct server_end *end)
 {
 	u64 server = times->c - times->d;
-	struct server_sums *sums;
 
-	key->bucket = hist_bucket(server);
-	sums = server_row(key);
-	if (!sums)
-		return NULL;
 	atomic_add(&sums->count, 1);
 	atomic_add(&sums->server_ns, server);
 	cell_max(&sums->max_ns, server);
@@ -133,6 +126,20 @@ static __always_inline struct server_sums *server_request_done(struct server_key
 	cell_sum(false, sums->resent, end->resent);
 	if (end->failed)
 		atomic_add(&sums->errors, 1);
+}
+
+/* Adds a request with @times to the row of @key, which has no bucket yet. NULL: see server_row().
+ */
+static __always_inline struct server_sums *server_request_done(struct server_key *key,
+							       const struct rq_times *times,
+							       const struct server_end *end)
+{
+	struct server_sums *sums;
+
+	key->bucket = hist_bucket(times->c - times->d);
+	sums = server_row(key);
+	if (sums)
+		server_sums_add(sums, times, end);
 	return sums;
 }
 
@@ -391,11 +398,13 @@ GLOBAL int rpc_names_read(struct server_request *r, u64 op_at, u64 server_at)
 	known = CONF(transports_told) && r->transports == transports;
 	if (!known || r->op_at != op_at) {
 		r->op_at = op_at;
+		r->slot = 0;
 		TEXT_COPY(r->op, op_at);
 		r->is_read = op_reads(r->op);
 	}
 	if (CONF(servers) && (!known || r->server_at != server_at)) {
 		r->server_at = server_at;
+		r->slot = 0;
 		TEXT_COPY(r->server, server_at);
 	}
 	r->transports = transports;
@@ -543,6 +552,81 @@ static __always_inline void rpc_send(u64 task, const struct server_request *r,
 	sent_submit(s, sizeof(*s));
 }
 
+/* Word @i of the names in @p, a struct server_request or server_slot. */
+enum { NAME_WORDS = (SERVER_LEN + SERVER_OP_LEN) / 8 };
+#define NAME_WORD(p, i)                                                                            \
+	((i) < SERVER_LEN / 8 ? ((const u64 *)(p)->server)[i]                                      \
+			      : ((const u64 *)(p)->op)[(i)-SERVER_LEN / 8])
+
+/* A number of the names in @r, never 0. */
+static __always_inline u64 name_hash(const struct server_request *r)
+{
+	u64 hash = 0;
+
+#pragma clang loop unroll(full)
+	for (u32 i = 0; i < NAME_WORDS; i++)
+		hash = (hash ^ hash >> 32 ^ NAME_WORD(r, i)) * NAME_FACTOR;
+	return hash | 1;
+}
+
+/* Whether @s is the slot for the names in @r, whose number is @hash. Another CPU may be writing the
+ * names: what is there so far has another number. */
+static __always_inline bool server_slot_is_for(const struct server_slot *s,
+					       const struct server_request *r, u64 hash)
+{
+	u64 differs = s->hash ^ hash;
+
+#pragma clang loop unroll(full)
+	for (u32 i = 0; i < NAME_WORDS; i++)
+		differs |= NAME_WORD(s, i) ^ NAME_WORD(r, i);
+	return !differs;
+}
+
+/* Finds the slot for the names in @r, or takes a free one: its number, + 1. SERVER_SLOTS + 1: no
+ * slot is free. Two CPUs which meet a name for the first time may give it two slots: user space
+ * adds both up. */
+GLOBAL u32 server_slot_find(const struct server_request *r)
+{
+	u32 slot, claim;
+	struct server_slot *s;
+	u64 hash;
+
+	if (!r || !CONF(servers))
+		return SERVER_SLOTS + 1;
+	hash = name_hash(r);
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < SLOT_SEARCH; i++) {
+		slot = ((hash >> 32) + i) % SERVER_SLOTS;
+		s = bpf_map_lookup_elem(&server_slots, &slot);
+		if (!s)
+			break;
+		if (server_slot_is_for(s, r, hash))
+			return slot + 1;
+		claim = CLAIM_SERVER | slot;
+		if (s->hash || bpf_map_update_elem(&slots_taken, &claim, &claim, BPF_NOEXIST))
+			continue;
+		__builtin_memcpy(s->server, r->server, sizeof(s->server));
+		__builtin_memcpy(s->op, r->op, sizeof(s->op));
+		barrier();
+		s->hash = hash;
+		return slot + 1;
+	}
+	return SERVER_SLOTS + 1;
+}
+
+/* The cell of the row for the names in @r; NULL: the row is in the hash. */
+static __always_inline struct server_cell *rpc_cell(struct server_request *r)
+{
+	struct server_slot *s;
+	u32 slot;
+
+	if (!r->slot)
+		r->slot = server_slot_find(r);
+	slot = r->slot - 1;
+	s = bpf_map_lookup_elem(&server_slots, &slot);
+	return s ? &s->epochs[live.epoch & 1] : NULL;
+}
+
 /* Counts @task, as the kernel does for /proc/self/mountstats. @r: its note, or its place, if there
  * is no note. The names may have changed since the beginning. */
 static __always_inline void rpc_count(u64 task, struct server_request *r,
@@ -550,7 +634,8 @@ static __always_inline void rpc_count(u64 task, struct server_request *r,
 {
 	u64 rqst = MEMBER(u64, task, rpc_rqst);
 	u32 transmits = MEMBER(u32, rqst, rpc_transmits);
-	struct server_key key = {};
+	struct server_key key;
+	struct server_cell *cell;
 	struct server_end end = {
 		.sent_bytes = MEMBER(u32, rqst, rpc_sent_bytes),
 		.received_bytes = MEMBER(u32, rqst, rpc_received),
@@ -561,6 +646,13 @@ static __always_inline void rpc_count(u64 task, struct server_request *r,
 	rpc_names_note(r, task);
 	if (CONF(sent_ops))
 		rpc_send(task, r, times);
+	cell = rpc_cell(r);
+	if (cell) {
+		atomic_add(&cell->hist[hist_bucket(times->c - times->d)], 1);
+		server_sums_add(&cell->sums, times, &end);
+		return;
+	}
+	__builtin_memset(&key, 0, sizeof(key));
 	__builtin_memcpy(key.server, r->server, sizeof(key.server));
 	__builtin_memcpy(key.op, r->op, sizeof(key.op));
 	server_request_done(&key, times, &end);

@@ -564,8 +564,8 @@ struct server_request {
 	u32 tid; /* of this thread */
 	u32 dev; /* FUSE: of the file system; else 0 */
 	u8 is_read;
-	u8 counted; /* the thread passed the filters */
-	u16 pad;
+	u8 counted;              /* the thread passed the filters */
+	u16 slot;                /* NFS: of its names in @server_slots, + 1; 0: not looked for */
 	u32 transports;          /* NFS: live.transports when the names were read */
 	char server[SERVER_LEN]; /* NFS: its address */
 	/* NFS: the name of the procedure; where the kernel has this and the address. A kept place
@@ -633,11 +633,16 @@ struct {
 	__type(value, struct client);
 } works SEC(".maps");
 
-enum { ASYNC_CLAIMS = 256, CLAIM_ACCESS = 1 << 24, CLAIM_ACCESS_SIZE = 1 << 25 };
+enum {
+	ASYNC_CLAIMS = 256,
+	CLAIM_ACCESS = 1 << 24,
+	CLAIM_ACCESS_SIZE = 1 << 25,
+	CLAIM_SERVER = 1 << 26,
+};
 
 /* The taken slots of live.rows, then those of live.fs_types, then those of async_ops while they are
- * claimed; with CLAIM_ACCESS those of access_slots; and with CLAIM_ACCESS_SIZE those which give a
- * place to a size. The value is not used. */
+ * claimed; with CLAIM_ACCESS those of access_slots; with CLAIM_ACCESS_SIZE those which give a place
+ * to a size; and with CLAIM_SERVER those of server_slots. The value is not used. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, ROW_SLOTS + FS_SLOTS + ASYNC_CLAIMS);
@@ -721,6 +726,16 @@ struct {
 	__type(value, struct server_sums);
 } server_rows_even SEC(".maps"), server_rows_odd SEC(".maps");
 
+/* Rows of servers which are found without their names. The program which has claimed a slot writes
+ * its names. All write to its cells. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, 1 << 10 /* BPF_F_MMAPABLE */);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct server_slot);
+} server_slots SEC(".maps");
+
 /* With conf.access_slots: the patterns of files and disks; see access.bpf.h. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -793,6 +808,7 @@ volatile struct live live;
 
 /* Multiplicative hashing: the high bits of the product depend on all bits of the key. */
 enum { HASH_FACTOR = 0x61c88647 };
+#define NAME_FACTOR 0x61c8864680b583ebULL
 
 static __always_inline void count_lost_many(u32 what, u32 n)
 {

@@ -219,6 +219,15 @@ static void server_op_name(struct server_key *key)
 	key->opcode = 0;
 }
 
+static struct server_row *server_row(struct collecting *c, const struct server_key *key)
+{
+	struct server_row *row = rows_server(&c->to->rows, key);
+
+	if (row && !row->sums.count)
+		mount_name(c, row);
+	return row;
+}
+
 static int server_entry_add(struct collecting *c, const void *key, const void *sums)
 {
 	const struct server_sums *s = sums;
@@ -227,13 +236,36 @@ static int server_entry_add(struct collecting *c, const void *key, const void *s
 
 	if (!protocol_has_bytes(k.protocol))
 		server_op_name(&k);
-	row = rows_server(&c->to->rows, &k);
+	row = server_row(c, &k);
 	if (!row)
 		return -ENOMEM;
-	if (!row->sums.count)
-		mount_name(c, row);
 	server_row_add(row, s);
 	return hist_add(&row->hist, k.bucket, s->count);
+}
+
+/* Moves the cells of all slots of NFS to their rows. */
+static int server_slots_empty(struct collecting *c)
+{
+	struct server_slot *slots = c->maps->server_slots;
+	int err = 0;
+
+	for (int i = 0; slots && i < SERVER_SLOTS && !err; i++) {
+		struct server_cell *cell = &slots[i].epochs[c->epoch];
+		struct server_key key = { .protocol = SERVER_NFS };
+		struct server_row *row;
+
+		if (!cell->sums.count)
+			continue;
+		memcpy(key.server, slots[i].server, sizeof(key.server));
+		memcpy(key.op, slots[i].op, sizeof(key.op));
+		row = server_row(c, &key);
+		if (!row)
+			return -ENOMEM;
+		server_row_add(row, &cell->sums);
+		memset(&cell->sums, 0, sizeof(cell->sums));
+		err = hist_take(&row->hist, cell->hist);
+	}
+	return err;
 }
 
 static int name_entry_add(struct collecting *c, const void *key, const void *name)
@@ -470,6 +502,8 @@ int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *
 				 sizeof(struct server_sums), server_entry_add);
 	if (!err)
 		err = slots_empty(&c);
+	if (!err)
+		err = server_slots_empty(&c);
 	if (!err)
 		err = accesses_empty(&c);
 	if (!err && maps->n_accesses && maps->live->access_sizes_made[epoch])

@@ -17,6 +17,7 @@
 
 struct fs_entry;
 struct live;
+struct server_slot;
 
 /* Where the programs keep their rows. Owns none of the maps. */
 struct cell_maps {
@@ -33,7 +34,9 @@ struct cell_maps {
 	unsigned int *hists;      /* [HIST_CPUS] if separate from the sums, else NULL */
 	struct rq_cell *slot_rqs; /* [RQ_CPUS] at most; collect() empties them; NULL: in @slots, or
 				   * there are no such rows */
-	const struct live *live;  /* tells which row each slot holds */
+	struct server_slot *server_slots; /* [SERVER_SLOTS]; collect() empties their cells; NULL:
+					   * there are none */
+	const struct live *live;          /* tells which row each slot holds */
 	enum by_key by;
 };
 

@@ -150,7 +150,7 @@ static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, 
 		return sc->sites;
 	if (!strcmp(name, "server_requests"))
 		return sc->layer == LAYER_OPS;
-	if (!strncmp(name, "server_rows", strlen("server_rows")))
+	if (!strncmp(name, "server_rows", strlen("server_rows")) || !strcmp(name, "server_slots"))
 		return c->servers;
 	if (!strcmp(name, "turns"))
 		return c->daemons;
@@ -237,6 +237,11 @@ unsigned int maps_access_slots(enum by_key by)
 	return by == BY_FILE ? FILE_SLOTS : DISK_SLOTS;
 }
 
+unsigned int maps_server_slots(const struct bpf_conf *c)
+{
+	return c->servers && c->at.rpc_msg ? SERVER_SLOTS : 0;
+}
+
 unsigned int maps_rings(unsigned int cpus)
 {
 	return cpus < MAX_RINGS ? cpus : MAX_RINGS;
@@ -264,6 +269,20 @@ static bool have_servers(const struct bpf_conf *c)
 	return c->at.fuse_in || c->at.rpc_msg || c->at.p9_trans || c->at.smb_host;
 }
 
+/* The rows of NFS which have slots, and their claims. */
+static void servers_resize(const struct bpf_conf *c, struct bpf_object *obj)
+{
+	struct bpf_map *taken = bpf_object__find_map_by_name(obj, "slots_taken");
+
+	resize(obj, "server_rows_even", SERVER_ROWS);
+	resize(obj, "server_rows_odd", SERVER_ROWS);
+	resize(obj, "server_requests", have_servers(c) ? SERVER_REQUESTS : 1);
+	if (!maps_server_slots(c))
+		return;
+	resize(obj, "server_slots", maps_server_slots(c));
+	bpf_map__set_max_entries(taken, bpf_map__max_entries(taken) + maps_server_slots(c));
+}
+
 /* Sizes maps by the number of CPUs, as the I/O in flight grows with it. The kernel allocates these
  * maps at once. */
 static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
@@ -283,9 +302,7 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 	resize(obj, "async_bios", 2048 * (cpus > 8 ? 8 : cpus));
 	resize(obj, "queued_calls", 2048 * (cpus > 8 ? 8 : cpus));
 	resize(obj, "helpers", waits ? helpers_max(cpus) : 1);
-	resize(obj, "server_rows_even", SERVER_ROWS);
-	resize(obj, "server_rows_odd", SERVER_ROWS);
-	resize(obj, "server_requests", have_servers(c) ? SERVER_REQUESTS : 1);
+	servers_resize(c, obj);
 	resize(obj, "clients", behalf ? helpers_max(cpus) : 1);
 	if (c->daemons)
 		resize(obj, "turns", DAEMON_THREADS);

@@ -85,6 +85,9 @@ unsigned int maps_access_slots(enum by_key by);
 /* Entries for the sizes without a place in these slots. */
 enum { ACCESS_SIZE_ROWS = 8192 };
 
+/* Slots for rows of NFS; 0: SunRPC is not traced. */
+unsigned int maps_server_slots(const struct bpf_conf *c);
+
 /* Maps the array into our memory; the caller frees it with munmap() of *@ret_len bytes. 0, or -1
  * with @why. */
 int maps_map(const struct bpf_map *array, void **ret_map, size_t *ret_len, struct reason *why);

@@ -229,6 +229,8 @@ struct session {
 	size_t hists_len;
 	struct rq_cell *slot_rqs;
 	size_t slot_rqs_len;
+	struct server_slot *server_slots; /* mapped, server_slots_len bytes; NULL: not in use */
+	size_t server_slots_len;
 	struct attached attached;
 	char module_gone[FUNC_NAME_LEN];
 	struct ring_buffer *ring;
@@ -329,6 +331,7 @@ static int drain_start(struct session *s, struct reason *why)
 		.slots = s->slots,
 		.hists = s->hists,
 		.slot_rqs = s->slot_rqs,
+		.server_slots = s->server_slots,
 		.live = s->live,
 		.by = s->conf.by,
 	};
@@ -354,6 +357,9 @@ static int cells_open(struct session *s, const struct bpf_conf *conf, struct rea
 		return -1;
 	if (conf->access_slots &&
 	    maps_map(t->maps.access_slots, (void **)&s->accesses, &s->accesses_len, why))
+		return -1;
+	if (maps_server_slots(conf) &&
+	    maps_map(t->maps.server_slots, (void **)&s->server_slots, &s->server_slots_len, why))
 		return -1;
 	if (!maps_have_requests(&s->conf) || conf->rq_in_cells)
 		return 0;
@@ -432,6 +438,8 @@ void session_close(struct session *s)
 		munmap(s->accesses, s->accesses_len);
 	if (s->slot_rqs)
 		munmap(s->slot_rqs, s->slot_rqs_len);
+	if (s->server_slots)
+		munmap(s->server_slots, s->server_slots_len);
 	drain_done(&s->drain);
 	symbols_done(&s->symbols);
 	stream_close(&s->stream);

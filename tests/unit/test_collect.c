@@ -336,6 +336,55 @@ static void requests_to_servers_are_named(void **state)
 	run_free(r);
 }
 
+/* What one epoch has of a name in a slot is added to what its hash has of this name, and taken out
+ * of the slot. */
+static void slots_of_servers_are_emptied(void **state)
+{
+	static const struct server_key key = { .server = "10.0.0.7", .op = "GETATTR", .bucket = 3 };
+	const struct server_sums in_hash = { .count = 2, .server_ns = 6 };
+	struct server_slot *slots = calloc(SERVER_SLOTS, sizeof(*slots));
+	struct run *r = run_new(BY_NONE);
+
+	(void)state;
+	for (int epoch = 0; epoch < 2; epoch++) {
+		struct server_cell *last = &slots[SERVER_SLOTS - 1].epochs[epoch];
+		struct server_cell *first = &slots[0].epochs[epoch];
+
+		first->sums = (struct server_sums){ .count = 5, .errors = 1, .server_ns = 40 };
+		first->hist[3] = 1;
+		first->hist[9] = 4;
+		last->sums = (struct server_sums){ .count = 7, .max_ns = 11 };
+		last->hist[11] = 7;
+	}
+	strcpy(slots[0].server, "10.0.0.7");
+	strcpy(slots[0].op, "GETATTR");
+	memset(slots[SERVER_SLOTS - 1].server, 'x', SERVER_LEN - 1);
+	strcpy(slots[SERVER_SLOTS - 1].op, "BIND_CONN_TO_SESSION");
+	slots[7].hash = 1; /* no requests in this epoch */
+	r->maps.server_slots = slots;
+	fill_map(r, SERVERS, &key, sizeof(key), &in_hash, sizeof(in_hash), 1);
+	run_collect(r);
+	assert_int_equal(r->sn.n_servers, 2);
+	assert_string_equal(r->sn.servers[0].key.op, "GETATTR");
+	assert_int_equal(r->sn.servers[0].sums.count, 2 + 5);
+	assert_int_equal(r->sn.servers[0].sums.errors, 1);
+	assert_int_equal(r->sn.servers[0].sums.server_ns, 6 + 40);
+	assert_int_equal(r->sn.servers[0].hist.n, 2);
+	assert_int_equal(strlen(r->sn.servers[1].key.server), SERVER_LEN - 1);
+	assert_string_equal(r->sn.servers[1].key.op, "BIND_CONN_TO_SESSION");
+	assert_int_equal(r->sn.servers[1].key.protocol, SERVER_NFS);
+	assert_int_equal(r->sn.servers[1].sums.max_ns, 11);
+	assert_int_equal(r->sn.servers[1].hist.n, 1);
+	for (int i = 0; i < SERVER_SLOTS; i += SERVER_SLOTS - 1) {
+		assert_int_equal(slots[i].epochs[1].sums.count, 0);
+		assert_int_equal(slots[i].epochs[1].hist[i ? 11 : 9], 0);
+		assert_int_equal(slots[i].epochs[0].sums.count, i ? 7 : 5);
+		assert_int_equal(slots[i].epochs[0].hist[i ? 11 : 9], i ? 7 : 4);
+	}
+	run_free(r);
+	free(slots);
+}
+
 static void disks_are_named_once(void **state)
 {
 	static const struct rq_key keys[] = {
@@ -723,6 +772,7 @@ int main(void)
 		cmocka_unit_test(a_hash_is_rows_with_histograms),
 		cmocka_unit_test(keys_become_text),
 		cmocka_unit_test(requests_to_servers_are_named),
+		cmocka_unit_test(slots_of_servers_are_emptied),
 		cmocka_unit_test(disks_are_named_once),
 		cmocka_unit_test(helpers_have_disks_but_for_their_time),
 		cmocka_unit_test(places_have_file_systems),

@@ -189,12 +189,41 @@ static u32 class_of_reads(void)
 	return class;
 }
 
+/* Adds the entry of the hash which the requests counted in @s would have without a slot. They all
+ * took equally long. */
+static void server_slot_fold(struct server_slot *s)
+{
+	struct server_cell *cell = &s->epochs[0];
+	struct server_key key = { .protocol = SERVER_NFS };
+
+	while (!cell->hist[key.bucket])
+		key.bucket++;
+	assert_int_equal(cell->hist[key.bucket], cell->sums.count);
+	memcpy(key.server, s->server, sizeof(key.server));
+	memcpy(key.op, s->op, sizeof(key.op));
+	assert_int_equal(bpf_map_update_elem(&server_rows_even, &key, &cell->sums, BPF_NOEXIST), 0);
+	memset(cell, 0, sizeof(*cell));
+}
+
+/* The number of rows of servers, which are all in the hash then. */
+static unsigned int rows_counted(void)
+{
+	struct server_slot *s;
+
+	for (u32 i = 0; i < SERVER_SLOTS; i++) {
+		s = bpf_map_lookup_elem(&server_slots, &i);
+		if (s->epochs[0].sums.count)
+			server_slot_fold(s);
+	}
+	return map_count(&server_rows_even);
+}
+
 /* The only row of servers, and its key. */
 static struct server_sums only_row(struct server_key *ret_key)
 {
 	struct kmap *rows = map_of(&server_rows_even);
 
-	assert_int_equal(map_count(&server_rows_even), 1);
+	assert_int_equal(rows_counted(), 1);
 	memcpy(ret_key, rows->entries->key, sizeof(*ret_key));
 	return *(struct server_sums *)rows->entries->value;
 }
@@ -752,7 +781,7 @@ static void test_nfs_never_sent(void **state)
 	call.request = NULL;
 	EVENT(on_rpc_end, &call);
 	assert_int_equal(requests_noted(), 0);
-	assert_int_equal(map_count(&server_rows_even), 0);
+	assert_int_equal(rows_counted(), 0);
 }
 
 /* A call begins, and ends after @ns. */
@@ -785,7 +814,7 @@ static void test_rows_of_same_place(void **state)
 	assert_int_equal(requests_noted(), 0);
 	assert_int_equal(map_count(&server_requests), 1);
 	assert_int_equal(live.rpc_places, 1);
-	assert_int_equal(map_count(&server_rows_even), 2);
+	assert_int_equal(rows_counted(), 2);
 	for (int i = 0; i < 2; i++) {
 		keys[i].bucket = hist_bucket(1000);
 		assert_non_null(bpf_map_lookup_elem(&server_rows_even, &keys[i]));
@@ -874,6 +903,7 @@ static u64 calls_counted(const char *server, const char *op)
 
 	strcpy(key.server, server);
 	strcpy(key.op, op);
+	rows_counted();
 	sums = bpf_map_lookup_elem(&server_rows_even, &key);
 	return sums ? sums->count : 0;
 }
@@ -910,7 +940,120 @@ static void test_rows_of_new_transport(void **state)
 	strcpy(address, "::2");
 	call_answered(&call, 10);
 	assert_int_equal(calls_counted("::2", "COMMIT"), 1);
-	assert_int_equal(map_count(&server_rows_even), 5);
+	assert_int_equal(rows_counted(), 5);
+}
+
+/* A note with these names. */
+static struct server_request named(const char *server, const char *op)
+{
+	struct server_request r = {};
+
+	strcpy(r.server, server);
+	strcpy(r.op, op);
+	return r;
+}
+
+/* Each name has one slot, however little it differs from others. Where a part of a name is still to
+ * be written, the slot is not for a shorter name. */
+static void test_slots_by_name(void **state)
+{
+	struct server_request names[] = {
+		named("10.0.0.1", "READ"),
+		named("10.0.0.12", "READ"),
+		named("10.0.0.1", "READ_PLUS"),
+		named("10.0.0.1", "READ_PLUX"),
+		named("", ""),
+		named("1234567812345678123456781234567812345678abcdefg", "BIND_CONN_TO_SESSION"),
+	};
+	u32 slots[6], first;
+	struct server_slot *s;
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		slots[i] = server_slot_find(&names[i]);
+		assert_in_range(slots[i], 1, SERVER_SLOTS);
+		for (int j = 0; j < i; j++)
+			assert_int_not_equal(slots[i], slots[j]);
+	}
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(server_slot_find(&names[i]), slots[i]);
+	first = slots[0] - 1;
+	s = bpf_map_lookup_elem(&server_slots, &first);
+	s->hash = name_hash(&names[1]); /* its last word is not there yet */
+	assert_int_equal(server_slot_find(&names[1]), slots[1]);
+	assert_int_not_equal(server_slot_find(&names[0]), slots[0]);
+}
+
+static void call_of_another_cpu(void)
+{
+	static struct rpc_request request = { .sent = 1, .received = 8 };
+	static struct rpc_call call;
+
+	call = (struct rpc_call){ .procedure = &write_procedure,
+				  .request = &request,
+				  .transport = &transport };
+	machine.at_barrier = NULL;
+	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 0, 10, 10 }));
+}
+
+/* Two CPUs meet a name for the first time, the second while the first writes it. */
+static void test_slots_at_once(void **state)
+{
+	struct rpc_request request = { .sent = 1, .received = 8 };
+	struct rpc_call call = { .procedure = &write_procedure,
+				 .request = &request,
+				 .transport = &transport };
+	struct server_slot *s;
+	u64 counts = 0;
+	int used = 0;
+
+	(void)state;
+	machine.at_barrier = call_of_another_cpu;
+	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 0, 10, 10 }));
+	for (u32 i = 0; i < SERVER_SLOTS; i++) {
+		s = bpf_map_lookup_elem(&server_slots, &i);
+		if (!s->hash)
+			continue;
+		used++;
+		counts += s->epochs[0].sums.count;
+		assert_string_equal(s->server, "10.0.0.7");
+		assert_string_equal(s->op, "WRITE");
+	}
+	assert_int_equal(used, 2);
+	assert_int_equal(counts, 2);
+	assert_int_equal(map_count(&server_rows_even), 0);
+}
+
+/* Without a free slot, rows are in the hash. A note does not look again. */
+static void test_slots_full(void **state)
+{
+	struct rpc_request request = { .sent = 1, .received = 8 };
+	struct rpc_call call = { .procedure = &write_procedure,
+				 .request = &request,
+				 .transport = &transport };
+	struct server_slot *s;
+
+	(void)state;
+	for (u32 i = 0; i < SERVER_SLOTS; i++)
+		((struct server_slot *)bpf_map_lookup_elem(&server_slots, &i))->hash = 1;
+	call_answered(&call, 10);
+	assert_int_equal(map_count(&server_rows_even), 1);
+	for (u32 i = 0; i < SERVER_SLOTS; i++)
+		((struct server_slot *)bpf_map_lookup_elem(&server_slots, &i))->hash = 0;
+	call_answered(&call, 10);
+	assert_int_equal(map_count(&server_rows_even), 1);
+	assert_int_equal(calls_counted("10.0.0.7", "WRITE"), 2);
+	call.procedure = &read_procedure;
+	live.epoch = 1;
+	call_answered(&call, 10); /* another name */
+	assert_int_equal(map_count(&server_rows_even), 1);
+	assert_int_equal(map_count(&server_rows_odd), 0);
+	for (u32 i = 0; i < SERVER_SLOTS; i++) {
+		s = bpf_map_lookup_elem(&server_slots, &i);
+		assert_int_equal(s->epochs[0].sums.count, 0);
+		assert_int_equal(s->epochs[1].sums.count, s->hash ? 1 : 0);
+		assert_int_equal(s->epochs[1].hist[hist_bucket(10)], s->hash ? 1 : 0);
+	}
 }
 
 /* At a barrier: the only note is being written, and does not count yet. */
@@ -944,7 +1087,7 @@ static void test_nfs_note_written_anew(void **state)
 	strcpy(name, "OTHER");
 	tick(10);
 	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 0, 10, 10 }));
-	assert_int_equal(map_count(&server_rows_even), 0); /* bob did not pass the filter */
+	assert_int_equal(rows_counted(), 0); /* bob did not pass the filter */
 	wake(&alice);
 	runs(&alice, 0);
 	returns(&alice, 0);
@@ -1038,7 +1181,7 @@ static void test_fuse_in_place_of_nfs(void **state)
 	memory.fuse = fuse_read;
 	cpu_is(1, &daemon_thread);
 	EVENT(on_fuse_end, &memory.fuse);
-	assert_int_equal(map_count(&server_rows_even), 1);
+	assert_int_equal(rows_counted(), 1);
 }
 
 /* The longest name of NFS is whole. */
@@ -1511,11 +1654,11 @@ static void test_rows_of_filtered(void **state)
 	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 37, 900, 1000 })); /* of whom, is not known */
 	ASK(&client, TREAD, 3);
 	TELL(&client, TREAD, 3);
-	assert_int_equal(map_count(&server_rows_even), 0);
+	assert_int_equal(rows_counted(), 0);
 	cpu_is(0, &bob);
 	EVENT(on_fuse_send, &fuse_read);
 	EVENT(on_fuse_end, &fuse_read);
-	assert_int_equal(map_count(&server_rows_even), 1);
+	assert_int_equal(rows_counted(), 1);
 }
 
 int main(void)
@@ -1547,6 +1690,9 @@ int main(void)
 		TEST(test_rows_of_missed),
 		TEST(test_rows_of_changed),
 		TEST(test_rows_of_new_transport),
+		TEST(test_slots_by_name),
+		TEST(test_slots_at_once),
+		TEST(test_slots_full),
 		TEST(test_fuse_in_place_of_nfs),
 		TEST(test_nfs_note_written_anew),
 		TEST(test_rows_by_kernel_time),

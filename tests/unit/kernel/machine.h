@@ -130,7 +130,7 @@ static void machine_start(void)
 	MAP_ARRAY(access_slots, ACCESS_SLOTS);
 	MAP(access_sizes_even, 1024);
 	MAP(access_sizes_odd, 1024);
-	MAP(slots_taken, ROW_SLOTS + FS_SLOTS + ASYNC_CLAIMS + ACCESS_SLOTS);
+	MAP(slots_taken, ROW_SLOTS + FS_SLOTS + ASYNC_CLAIMS + ACCESS_SLOTS + SERVER_SLOTS);
 	MAP(async_bios, 1024);
 	MAP(queued_calls, 8);
 	MAP_ARRAY(async_ops, ASYNC_SLOTS + 1 + REAP_PLACES);
@@ -144,6 +144,7 @@ static void machine_start(void)
 	MAP(turns, 64);
 	MAP(server_rows_even, 1024);
 	MAP(server_rows_odd, 1024);
+	MAP_ARRAY(server_slots, SERVER_SLOTS);
 	MAP_SIZED(rings, sizeof(u64), MAX_RINGS);
 	MAP_ARRAY(files_sent, FILES_SENT);
 	MAP_SIZED(slot_cells, sizeof(struct op_cell), SLOT_CELLS(CPUS));
