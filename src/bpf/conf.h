@@ -343,7 +343,6 @@ struct live {
 	struct row_slot rows[ROW_SLOTS];
 	struct fs_entry fs_types[FS_SLOTS];
 	unsigned int hashed;          /* bios and requests whose state is in the map @ios */
-	unsigned int rpc_places;      /* entries of the map @server_requests for requests of NFS */
 	unsigned int transports;      /* how often a transport of SunRPC was made or moved */
 	unsigned int async_bios;      /* entries of the map @async_bios */
 	unsigned int queued_calls;    /* entries of the map @queued_calls */

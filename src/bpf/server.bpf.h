@@ -434,16 +434,13 @@ static __always_inline struct server_request *rpc_place(u64 req)
 		count_lost(LOST_MAP_FULL);
 		return NULL;
 	}
-	atomic_add(&live.rpc_places, 1);
 	return bpf_map_lookup_elem(&server_requests, &req);
 }
 
-/* The request @req, noted in @r, is over. Its place is kept, unless there are too many. */
-static __always_inline void rpc_forget(u64 req, struct server_request *r)
+/* The request noted in @r is over. Its place is kept. */
+static __always_inline void rpc_forget(struct server_request *r)
 {
 	r->task = 0;
-	if (live.rpc_places > RPC_PLACES && !bpf_map_delete_elem(&server_requests, &req))
-		atomic_add(&live.rpc_places, -1);
 }
 
 static __always_inline int rpc_begins(u64 task)
@@ -686,7 +683,7 @@ static __always_inline int rpc_done(u64 task, u64 backlog, u64 rtt, u64 execute,
 	if (r && counts)
 		rpc_count(task, r, &times);
 	if (r)
-		rpc_forget(number(task), r);
+		rpc_forget(r);
 	return 0;
 }
 
@@ -700,7 +697,7 @@ static __always_inline int rpc_ends(u64 task)
 		return 0;
 	r = server_request_noted(number(task));
 	if (r)
-		rpc_forget(number(task), r);
+		rpc_forget(r);
 	return 0;
 }
 

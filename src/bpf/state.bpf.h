@@ -575,9 +575,9 @@ struct server_request {
 };
 
 /* By address of the kernel's structure: struct fuse_req, struct rpc_task. If the end of some was
- * missed, the oldest goes when there are too many. Places of struct rpc_task are kept, up to a
- * limit: the kernel uses the addresses again, and to make a place takes longer than to find it. */
-enum { RPC_PLACES = 512 };
+ * missed, the oldest goes when there are too many. Places of struct rpc_task are kept: the kernel
+ * uses the addresses again, and to make a place takes longer than to find it. Where the kernel does
+ * not use an address again, its place is the oldest some time. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);

@@ -34,6 +34,7 @@ enum {
 	WHY_ROWS = 4096,
 	DISKS_WITH_SLOTS = ROW_SLOTS / 4,
 	SERVER_REQUESTS = 2048, /* in flight */
+	RPC_PLACES = 8192,      /* the same of NFS, and places of such requests */
 	SERVER_ROWS = 2048,
 	DAEMON_THREADS = 1024,
 	ROWS_PER_DISK = 64,
@@ -276,7 +277,8 @@ static void servers_resize(const struct bpf_conf *c, struct bpf_object *obj)
 
 	resize(obj, "server_rows_even", SERVER_ROWS);
 	resize(obj, "server_rows_odd", SERVER_ROWS);
-	resize(obj, "server_requests", have_servers(c) ? SERVER_REQUESTS : 1);
+	if (have_servers(c))
+		resize(obj, "server_requests", c->at.rpc_msg ? RPC_PLACES : SERVER_REQUESTS);
 	if (!maps_server_slots(c))
 		return;
 	resize(obj, "server_slots", maps_server_slots(c));

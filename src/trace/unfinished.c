@@ -556,15 +556,15 @@ static int threads_read(const struct reading *r)
 	return err;
 }
 
-/* Reads which threads have requests to servers. A request which ends meanwhile lets the walk begin
- * again, so the walk has a limit. */
+/* Reads which threads have requests to servers. A request which ends meanwhile may let the walk
+ * begin again, so the walk has a limit, which is beyond all entries. */
 static void served_read(struct reading *r)
 {
 	char request[r->l->served_size];
 	uint64_t key, *last = NULL;
 	struct served *s;
 
-	for (int i = 0; i < 4 * SERVED_MOST && r->l->served >= 0 && r->n_served < SERVED_MOST &&
+	for (int i = 0; i < 32 * SERVED_MOST && r->l->served >= 0 && r->n_served < SERVED_MOST &&
 			!bpf_map_get_next_key(r->l->served, last, &key);
 	     i++) {
 		last = &key;

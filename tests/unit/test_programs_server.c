@@ -813,7 +813,6 @@ static void test_rows_of_same_place(void **state)
 	call_answered(&call, 1000);
 	assert_int_equal(requests_noted(), 0);
 	assert_int_equal(map_count(&server_requests), 1);
-	assert_int_equal(live.rpc_places, 1);
 	assert_int_equal(rows_counted(), 2);
 	for (int i = 0; i < 2; i++) {
 		keys[i].bucket = hist_bucket(1000);
@@ -822,27 +821,22 @@ static void test_rows_of_same_place(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
-/* If there are many places, none is kept. */
-static void test_places_limited(void **state)
+/* Without room for a note, a call is lost, and the loss is counted. */
+static void test_places_refused(void **state)
 {
 	struct rpc_request request = { .sent = 1, .received = 8 };
-	struct rpc_call calls[2] = { { .procedure = &read_procedure, .request = &request } };
+	struct rpc_call call = { .procedure = &read_procedure, .request = &request };
 
 	(void)state;
-	live.rpc_places = RPC_PLACES - 1;
-	call_answered(&calls[0], 10);
+	map_of(&server_requests)->refusals = 2; /* when it begins, and when it ends */
+	call_answered(&call, 10);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 2);
+	assert_int_equal(rows_counted(), 0);
+	call_answered(&call, 10);
+	call_answered(&call, 10);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 2);
 	assert_int_equal(map_count(&server_requests), 1);
-	assert_int_equal(live.rpc_places, RPC_PLACES);
-	calls[1] = calls[0];
-	call_answered(&calls[1], 10);
-	assert_int_equal(map_count(&server_requests), 1);
-	assert_int_equal(live.rpc_places, RPC_PLACES);
-	call_answered(&calls[0], 10); /* its place is there */
-	assert_int_equal(map_count(&server_requests), 1);
-	map_of(&server_requests)->refusals = 1;
-	call_answered(&calls[1], 10);
-	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
-	assert_int_equal(live.rpc_places, RPC_PLACES);
+	assert_int_equal(only_row(&(struct server_key){}).count, 2);
 }
 
 /* The end of a call was missed, and another begins in its memory; or one of before the tracing ends
@@ -1686,7 +1680,7 @@ int main(void)
 		TEST(test_nfs_read_plus),
 		TEST(test_nfs_never_sent),
 		TEST(test_rows_of_same_place),
-		TEST(test_places_limited),
+		TEST(test_places_refused),
 		TEST(test_rows_of_missed),
 		TEST(test_rows_of_changed),
 		TEST(test_rows_of_new_transport),
