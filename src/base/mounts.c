@@ -55,10 +55,10 @@ static bool mount_parse(struct mount *m, char *line)
 	return true;
 }
 
-/* The whole file; the caller frees it. NULL: see errno. */
-static char *mountinfo_read(void)
+/* The whole file @path; the caller frees it. NULL: see errno. */
+static char *mountinfo_read(const char *path)
 {
-	FILE *f = fopen("/proc/self/mountinfo", "re");
+	FILE *f = fopen(path, "re");
 	char *text = NULL;
 	size_t cap = 0;
 
@@ -73,7 +73,12 @@ static char *mountinfo_read(void)
 
 int mounts_read(struct mounts *ret_mounts)
 {
-	struct mounts m = { .text = mountinfo_read() };
+	return mounts_read_from("/proc/self/mountinfo", ret_mounts);
+}
+
+int mounts_read_from(const char *path, struct mounts *ret_mounts)
+{
+	struct mounts m = { .text = mountinfo_read(path) };
 	char *rest = m.text, *line;
 	size_t lines = 1;
 
@@ -132,6 +137,14 @@ const struct mount *mounts_of_9p(const struct mounts *m, const char *source)
 	for (size_t i = 0; i < m->n; i++)
 		if (!strcmp(m->list[i].type, "9p") && !strcmp(m->list[i].source, source) &&
 		    !strcmp(m->list[i].root, "/"))
+			return &m->list[i];
+	return NULL;
+}
+
+const struct mount *mounts_by_id(const struct mounts *m, unsigned int id)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->list[i].id == id)
 			return &m->list[i];
 	return NULL;
 }

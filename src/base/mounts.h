@@ -25,6 +25,9 @@ struct mounts {
 /* 0 or -errno; @ret_mounts is untouched on failure. */
 int mounts_read(struct mounts *ret_mounts);
 
+/* The same from the file @path, /proc/PID/mountinfo of another mount namespace. */
+int mounts_read_from(const char *path, struct mounts *ret_mounts);
+
 void mounts_free(struct mounts *m);
 
 /* Whether file systems of @type need a block device, by /proc/filesystems. */
@@ -42,6 +45,9 @@ bool mounts_may_be_on(const struct mounts *m, const char *type, const unsigned i
 
 /* The first mount of the root of a 9p file system from @source; NULL if none. */
 const struct mount *mounts_of_9p(const struct mounts *m, const char *source);
+
+/* The mount with this id, as in fdinfo; NULL if none. No two mounts of a machine have the same. */
+const struct mount *mounts_by_id(const struct mounts *m, unsigned int id);
 
 /* A mount of file system @dev, preferably of its root; NULL if none. */
 const struct mount *mounts_by_dev(const struct mounts *m, unsigned int dev);

@@ -371,7 +371,7 @@ const struct privilege privileges[] = {
 	  CAP_DAC_READ_SEARCH },
 	{ "CAP_SYS_PTRACE",
 	  "funcs cannot find the programs and libraries of other users' "
-	  "processes (-p)",
+	  "processes (-p), and breakdown does not name their threads which hung before the start",
 	  CAP_SYS_PTRACE },
 	{},
 };

@@ -331,6 +331,12 @@ uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed)
 	return sum;
 }
 
+static void hung_free(struct hung *h)
+{
+	free(h->file);
+	free(h->server);
+}
+
 void snapshot_keep_fs(struct snapshot *sn, const struct opt_strings *fs)
 {
 	size_t n = 0;
@@ -350,6 +356,14 @@ void snapshot_keep_fs(struct snapshot *sn, const struct opt_strings *fs)
 			unfinished_free(&sn->unfinished[i]);
 	}
 	sn->n_unfinished = n;
+	n = 0;
+	for (size_t i = 0; i < sn->n_hung; i++) {
+		if (opt_strings_pass(fs, sn->hung[i].fs, FS_NAME_LEN))
+			sn->hung[n++] = sn->hung[i];
+		else
+			hung_free(&sn->hung[i]);
+	}
+	sn->n_hung = n;
 }
 
 void snapshot_keep_rqs(struct snapshot *sn, snapshot_rq_fn *wanted, const void *ctx)
@@ -396,7 +410,10 @@ void snapshot_free(struct snapshot *sn)
 	}
 	for (size_t i = 0; i < sn->n_unfinished; i++)
 		unfinished_free(&sn->unfinished[i]);
+	for (size_t i = 0; i < sn->n_hung; i++)
+		hung_free(&sn->hung[i]);
 	free(sn->unfinished);
+	free(sn->hung);
 	free(sn->servers);
 	free(sn->helpers);
 	free(sn->sites);

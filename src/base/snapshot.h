@@ -100,6 +100,21 @@ struct unfinished {
 		       * the mount point of a daemon; NULL: not known; likewise */
 };
 
+/* A thread which has waited since before the tracing began. All text is hostile. */
+struct hung {
+	uint64_t age_ns;         /* since the tracing began: the wait is older */
+	unsigned int op;         /* enum op_kind; OP_NONE: the call is none, or not known */
+	const char *call;        /* system call; NULL: a page fault, or not known */
+	unsigned int stratum;    /* ST_SERVER, ST_LOCK or ST_SLEEP */
+	char symbol[SYMBOL_LEN]; /* the kernel's function in which it waits; "": not known */
+	const char *what;        /* what is waited for there, in words; NULL: not known */
+	unsigned int pid, tid;
+	char fs[FS_NAME_LEN]; /* as in struct op_row */
+	char comm[COMM_LEN];
+	char *file;   /* its path; NULL: the call has no descriptor; owned */
+	char *server; /* as in struct unfinished; owned */
+};
+
 /* A thread with rows, with BY_THREAD. */
 struct thread {
 	unsigned long long id;     /* its process's id << 32 | its own */
@@ -129,11 +144,14 @@ struct snapshot {
 	struct unfinished *unfinished; /* oldest first; none if a layer is measured alone */
 	size_t n_unfinished;
 	uint64_t unfinished_lost; /* whose operations in progress are not among them */
-	uint64_t unpatterned;     /* reads, writes and requests in no pattern: no room for more
-				   * files or disks */
-	bool has_unreaped;        /* @unreaped was counted */
-	uint64_t unreaped;        /* requests of io_uring that are counted without reap */
-	struct thread *threads;   /* by id */
+	struct hung *hung;        /* by process and thread; none if a layer is measured alone */
+	size_t n_hung;
+	uint64_t hung_refused;  /* threads which may belong there, but cannot be read */
+	uint64_t unpatterned;   /* reads, writes and requests in no pattern: no room for more
+				 * files or disks */
+	bool has_unreaped;      /* @unreaped was counted */
+	uint64_t unreaped;      /* requests of io_uring that are counted without reap */
+	struct thread *threads; /* by id */
 	size_t n_threads;
 	const struct devices *devices; /* of the machine; NULL: not known */
 	uint64_t unnamed_cgroups; /* after container_rows(): cgroups whose container is not known */
@@ -163,8 +181,8 @@ struct missing {
 /* The number of losses, names included. Operations that began before tracing are not lost. */
 uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed);
 
-/* Drops operations, finished or not, on file systems of types which are not in the list @fs. Empty
- * or NULL: drops none. */
+/* Drops operations, finished or not, and threads which wait for them, on file systems of types
+ * which are not in the list @fs. Empty or NULL: drops none. */
 void snapshot_keep_fs(struct snapshot *sn, const struct opt_strings *fs);
 
 /* Drops operations of kinds outside the set @ops of 1 << enum op_kind; 0: drops none. For a layer

@@ -201,7 +201,7 @@ static int resolve(struct run *r, struct reason *why)
 	conf->sites = b->sites;
 	conf->helpers = b->helpers;
 	conf->patterns = b->opts.pattern;
-	conf->minor_faults = true;
+	conf->minor_faults = conf->hung = true;
 	conf->records = conf->segments = b->opts.slowest_max;
 	return 0;
 }

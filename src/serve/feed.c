@@ -272,6 +272,8 @@ static void take_snapshot(struct reader *r, const struct snapshot *from, struct 
 	*to = *from;
 	to->n_ops = to->n_rqs = to->n_unfinished = 0;
 	to->n_helpers = to->n_servers = to->n_sites = to->n_threads = 0;
+	to->n_hung = 0;
+	to->hung = NULL;
 	to->helpers = NULL;
 	to->sites = NULL;
 	to->threads = NULL;

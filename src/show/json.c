@@ -496,6 +496,38 @@ static void put_costs(struct writer *w)
 	json_put_end(j, '}');
 }
 
+/* Threads which have waited since before the start; only there if there are any. */
+static void put_hung(struct writer *w)
+{
+	const struct snapshot *sn = w->sn;
+	struct json *j = &w->json;
+
+	if (sn->n_hung)
+		json_put_begin(j, "in_progress_before", '[');
+	for (size_t i = 0; i < sn->n_hung; i++) {
+		const struct hung *h = &sn->hung[i];
+
+		json_put_begin(j, NULL, '{');
+		json_put_string(j, "op", h->op == OP_NONE ? NULL : op_name(h->op));
+		json_put_string(j, "call", h->call);
+		json_put_text(j, "fs", h->fs, sizeof(h->fs));
+		json_put_uint(j, "age_ns", h->age_ns);
+		json_put_string(j, "stratum", stratum_name(h->stratum));
+		json_put_text(j, "symbol", h->symbol, sizeof(h->symbol));
+		json_put_string(j, "what", h->what);
+		json_put_uint(j, "pid", h->pid);
+		json_put_uint(j, "tid", h->tid);
+		json_put_text(j, "comm", h->comm, sizeof(h->comm));
+		json_put_string(j, "file", h->file);
+		json_put_string(j, "server", h->server);
+		json_put_end(j, '}');
+	}
+	if (sn->n_hung)
+		json_put_end(j, ']');
+	if (sn->hung_refused)
+		json_put_uint(j, "unseen_before", sn->hung_refused);
+}
+
 static void put_unfinished(struct writer *w)
 {
 	struct json *j = &w->json;
@@ -521,6 +553,7 @@ static void put_unfinished(struct writer *w)
 		json_put_end(j, '}');
 	}
 	json_put_end(j, ']');
+	put_hung(w);
 	json_put_uint(j, "unseen_threads", w->sn->unfinished_lost);
 	json_put_uint(j, "unnamed_cgroups", w->sn->unnamed_cgroups);
 	json_put_uint(j, "unpatterned", w->sn->unpatterned);

@@ -35,6 +35,12 @@
  *			fs, age_ns, stratum (the present one, if known before its end), frozen (it
  *			waits until its file system is thawed), dev (null:
  *			waits for no request of its own), pid, tid, comm (null: not known), file
+ *	in_progress_before
+ *			threads which have waited since before the tracing began; only if there are
+ *			any: op (null: the call is none, or not known), call (null: a page fault, or
+ *			not known), fs, age_ns (at least), stratum, symbol, what, pid, tid, comm,
+ *			file, server (null: not known)
+ *	unseen_before	threads which may belong there, but cannot be read; only if there are any
  *	unseen_threads	threads whose operations in progress are not in in_progress
  *	unnamed_cgroups	with --by container: cgroups that were removed before their name was read;
  *			each is a key of its own, "cgroup 12"

@@ -458,43 +458,71 @@ static void file_fit(char *text, size_t cap, const char *file, int columns)
 	text_fit(text + n, cap - n, safe, columns - n, TEXT_CUT_MIDDLE);
 }
 
-/* "in sleep", "in lock of a frozen file system", or "waiting for the server 10.0.0.7:/home". */
-static void where_now(char *text, size_t cap, const struct unfinished *u)
+/* "waiting for the server 10.0.0.7:/home", "waiting for the daemon of /mnt" */
+static void server_text(char *text, size_t cap, const char *server)
 {
-	char safe[160] = "";
+	char safe[160];
 
-	if (u->stratum != ST_SERVER) {
-		snprintf(text, cap, "in %s%s", stratum_label(u->stratum),
-			 u->frozen ? " of a frozen file system" : "");
-		return;
-	}
-	if (u->server)
-		text_safe_n(safe, sizeof(safe), u->server, strlen(u->server));
+	text_safe_n(safe, sizeof(safe), server, strlen(server));
 	snprintf(text, cap, "waiting for the %s%s%s",
 		 safe[0] == '/' ? "daemon of" : stratum_label(ST_SERVER), *safe ? " " : "", safe);
 }
 
-/* "not finished: fsync ext4, for 12.0 s, in sleep, by dd (1234), on /a/b" */
-static void put_unfinished(struct text_out *o, const struct breakdown_view *v,
-			   const struct unfinished *u)
+/* "in sleep", "in lock of a frozen file system", or as server_text(). */
+static void where_now(char *text, size_t cap, const struct unfinished *u)
 {
-	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], comm[TEXT_SAFE_CAP(COMM_LEN)], at[256], text[512];
+	if (u->stratum == ST_SERVER)
+		server_text(text, cap, u->server ? u->server : "");
+	else
+		snprintf(text, cap, "in %s%s", stratum_label(u->stratum),
+			 u->frozen ? " of a frozen file system" : "");
+}
+
+/* The words of a line. Names are hostile. */
+struct not_finished {
+	const char *name, *fs, *comm, *file; /* fs, comm: as in struct unfinished */
+	const char *since, *at;              /* safe */
+	unsigned int pid;
+};
+
+/* "not finished: fsync ext4, for 12.0 s, in sleep, by dd (1234), on /a/b" */
+static void put_not_finished(struct text_out *o, const struct breakdown_view *v,
+			     const struct not_finished *w)
+{
+	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], comm[TEXT_SAFE_CAP(COMM_LEN)], text[512];
 	char line[sizeof(text) + FILE_CAP];
 	int columns = v->terminal ? unfinished_columns(v) : INT_MAX, used;
 	size_t len;
 
-	text_safe_n(fs, sizeof(fs), u->fs, strnlen(u->fs, sizeof(u->fs)));
-	text_safe_n(comm, sizeof(comm), u->comm, strnlen(u->comm, sizeof(u->comm)));
-	where_now(at, sizeof(at), u);
-	snprintf(text, sizeof(text), "not finished: %s%s%s, for %s, %s, by %s (%u)", op_name(u->op),
-		 *fs ? " " : "", fs, text_ns(u->age_ns).s, at, *comm ? comm : "pid", u->pid);
+	text_safe_n(fs, sizeof(fs), w->fs, strnlen(w->fs, FS_NAME_LEN));
+	text_safe_n(comm, sizeof(comm), w->comm, strnlen(w->comm, COMM_LEN));
+	snprintf(text, sizeof(text), "not finished: %s%s%s, %s, %s, by %s (%u)", w->name,
+		 *fs ? " " : "", fs, w->since, w->at, *comm ? comm : "pid", w->pid);
 	used = text_fit(line, sizeof(text), text, columns, TEXT_CUT_TAIL);
 	len = strlen(line);
-	file_fit(line + len, sizeof(line) - len, u->file, columns - used);
+	file_fit(line + len, sizeof(line) - len, w->file, columns - used);
 	text_wrap(o, line, 0, 2, view_cut(v));
 }
 
-void unfinished_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
+static void put_unfinished(struct text_out *o, const struct breakdown_view *v,
+			   const struct unfinished *u)
+{
+	char at[256], since[32];
+
+	where_now(at, sizeof(at), u);
+	snprintf(since, sizeof(since), "for %s", text_ns(u->age_ns).s);
+	put_not_finished(o, v,
+			 &(struct not_finished){ .name = op_name(u->op),
+						 .fs = u->fs,
+						 .since = since,
+						 .at = at,
+						 .comm = u->comm,
+						 .pid = u->pid,
+						 .file = u->file });
+}
+
+static void unfinished_ops_put(struct text_out *o, const struct breakdown_view *v,
+			       const struct snapshot *sn)
 {
 	size_t n = long_ones(sn), lines = n > UNFINISHED_ROWS ? UNFINISHED_ROWS : n;
 
@@ -502,6 +530,64 @@ void unfinished_put(struct text_out *o, const struct breakdown_view *v, const st
 		put_unfinished(o, v, &sn->unfinished[i]);
 	if (lines < n)
 		text_put(o, "and %s more\n", text_count(n - lines).s);
+}
+
+/* "waiting for the server 10.0.0.7:/home", "waiting for the NFS server", "in sleep (journal
+ * commit)".
+ */
+static void where_hung(char *text, size_t cap, const struct hung *h)
+{
+	const char *why = h->what ? h->what : h->symbol;
+	char safe[160];
+
+	if (h->server && h->stratum == ST_SERVER) {
+		server_text(text, cap, h->server);
+		return;
+	}
+	text_safe_n(safe, sizeof(safe), why, strnlen(why, SYMBOL_LEN));
+	if (h->stratum == ST_SERVER)
+		snprintf(text, cap, "waiting for the %s", safe);
+	else
+		snprintf(text, cap, "in %s%s%s%s", stratum_label(h->stratum), *safe ? " (" : "",
+			 safe, *safe ? ")" : "");
+}
+
+/* "not finished: read nfs4, since before the start, waiting for the server 10.0.0.7:/home, by ls
+ * (1234), on /srv/a" */
+static void put_hung(struct text_out *o, const struct breakdown_view *v, const struct hung *h)
+{
+	bool by_call = h->op == OP_NONE || h->op == OP_META;
+	const char *name = by_call && h->call ? h->call
+			   : h->op == OP_NONE ? "call"
+					      : op_name(h->op);
+	char at[256];
+
+	where_hung(at, sizeof(at), h);
+	put_not_finished(o, v,
+			 &(struct not_finished){ .name = name,
+						 .fs = h->fs,
+						 .since = "since before the start",
+						 .at = at,
+						 .comm = h->comm,
+						 .pid = h->pid,
+						 .file = h->file });
+}
+
+static void hung_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
+{
+	size_t n = sn->n_hung && sn->hung[0].age_ns >= LONG_NS ? sn->n_hung : 0;
+	size_t lines = n > UNFINISHED_ROWS ? UNFINISHED_ROWS : n;
+
+	for (size_t i = 0; i < lines; i++)
+		put_hung(o, v, &sn->hung[i]);
+	if (lines < n)
+		text_put(o, "and %s more since before the start\n", text_count(n - lines).s);
+}
+
+void unfinished_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
+{
+	hung_put(o, v, sn);
+	unfinished_ops_put(o, v, sn);
 }
 
 static bool any_libaio(const struct snapshot *sn)
@@ -615,6 +701,12 @@ void notes_put(struct text_out *o, const struct breakdown_view *v, const struct 
 	if (sn->unfinished_lost)
 		n += snprintf(text + n, sizeof(text) - n, ", those of %s thread%s not known",
 			      text_count(sn->unfinished_lost).s, text_plural(sn->unfinished_lost));
+	if (sn->hung_refused)
+		n += snprintf(
+			text + n, sizeof(text) - n,
+			"; calls of %s thread%s not known, which wait%s since before the start",
+			text_count(sn->hung_refused).s, text_plural(sn->hung_refused),
+			sn->hung_refused == 1 ? "s" : "");
 	missing = v->later ? 0 : missing_text(text + n, sizeof(text) - n, v, sn);
 	n += missing;
 	n += v->later ? 0 : without_probes_text(text + n, sizeof(text) - n, v, sn);

@@ -119,7 +119,8 @@ void waterfall_put(struct text_out *o, const struct breakdown_view *v, const str
 
 /* Lines about operations in progress, and about losses. */
 
-/* Writes the oldest operations in progress of more than 0.1 s, and how many more there are. */
+/* Writes some threads which have waited since before the start, the oldest operations in progress
+ * of more than 0.1 s, and how many more there are of each. */
 void unfinished_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn);
 
 /* The last line of a first screen: "nothing lost; not measured: vfs, fs (this kernel); -v says

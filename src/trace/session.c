@@ -34,6 +34,7 @@
 #include "trace/drain.h"
 #include "trace/feature.h"
 #include "trace/fsprobes.h"
+#include "trace/hung.h"
 #include "trace/load.h"
 #include "trace/maps.h"
 #include "trace/plan.h"
@@ -246,6 +247,7 @@ struct session {
 	struct counters counters;
 	struct missing missing;
 	struct state_layout layout;
+	struct hung_threads hung;
 	struct symbols symbols; /* looked up symbols */
 	uint64_t threads_ns;    /* time of threads until the last snapshot */
 };
@@ -366,6 +368,13 @@ static int cells_open(struct session *s, const struct bpf_conf *conf, struct rea
 	return maps_map(t->maps.slot_rq_cells, (void **)&s->slot_rqs, &s->slot_rqs_len, why);
 }
 
+/* A command begins after the start. By file and cgroup, /proc cannot choose threads at no cost. */
+static bool looks_for_hung(const struct session_conf *conf)
+{
+	return conf->hung && conf->layer == LAYER_OPS && !conf->follow && !conf->lists.n_files &&
+	       !conf->lists.n_cgroups;
+}
+
 static int session_start(struct session *s, struct reason *why)
 {
 	struct bpf_conf conf = {};
@@ -406,7 +415,9 @@ static int session_start(struct session *s, struct reason *why)
 	for (int i = 0; i < LOST_N; i++)
 		s->lost[i] = s->live->lost[i];
 	s->live->since_ns = s->since_ns = clock_ns();
-	return 0;
+	return looks_for_hung(&s->conf) && hung_look(&hung_places, &s->conf, s->since_ns, &s->hung)
+		       ? reason_no_memory(why)
+		       : 0;
 }
 
 int session_open(const struct session_conf *conf, struct session **ret_session, struct reason *why)
@@ -440,6 +451,7 @@ void session_close(struct session *s)
 		munmap(s->slot_rqs, s->slot_rqs_len);
 	if (s->server_slots)
 		munmap(s->server_slots, s->server_slots_len);
+	hung_done(&s->hung);
 	drain_done(&s->drain);
 	symbols_done(&s->symbols);
 	stream_close(&s->stream);
@@ -521,6 +533,21 @@ static void busiest_read(const struct session *s, struct snapshot *sn)
 	free(of_cpus);
 }
 
+/* Adds operations in progress, and threads which have waited since before the start. 0 or -errno.
+ */
+static int waiting_read(struct session *s, struct snapshot *sn)
+{
+	const struct hung_states states = { s->missing.syscalls ? NULL : &s->layout,
+					    s->trace->bss };
+	int err;
+
+	err = unfinished_read(&s->layout, s->trace->bss, s->live->fs_types, clock_ns(),
+			      s->conf.min_ns, sn);
+	if (!err)
+		err = hung_read(&s->hung, &hung_places, &states, clock_ns(), s->conf.min_ns, sn);
+	return err;
+}
+
 int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *why)
 {
 	struct snapshot sn = {};
@@ -530,8 +557,7 @@ int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *
 	err = drain_take(&s->drain, &sn);
 
 	if (!err && s->conf.layer == LAYER_OPS)
-		err = unfinished_read(&s->layout, s->trace->bss, s->live->fs_types, clock_ns(),
-				      s->conf.min_ns, &sn);
+		err = waiting_read(s, &sn);
 	if (!err && s->conf.sites)
 		err = sites_name(&s->symbols, &sn);
 	if (err) {

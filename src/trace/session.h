@@ -46,6 +46,7 @@ struct session_conf {
 	bool patterns; /* sizes and order of requests by disk; with BY_FILE, of operations by file
 			*/
 	bool helpers;  /* LAYER_OPS: also rows for the work of kernel helpers */
+	bool hung;     /* LAYER_OPS: name threads which have waited since before the start */
 	bool stats;    /* let the kernel measure the run time of our programs */
 	bool follow;   /* trace only the process forked next, and its descendants */
 	bool children; /* trace also the descendants of lists.pids, living and to come */

@@ -225,15 +225,16 @@ static const char *name_of(const struct symbols *s, uint64_t at)
 	return sym ? sym->name : "";
 }
 
-/* The cause of a wait for the lock of a folio. */
-static const char *folio_what(const struct site_row *r)
+const char *wchan_what_on(const char *what, unsigned int op, const char fs[FS_NAME_LEN])
 {
-	bool reads = r->key.op == OP_READ || r->key.op == OP_FAULT;
+	bool reads = op == OP_READ || op == OP_FAULT;
 
+	if (!what || strncmp(what, "folio lock", strlen("folio lock")) != 0)
+		return what;
 	for (size_t i = 0; reads && i < COUNT(servers); i++)
-		if (!strncmp(r->fs, servers[i].fs, sizeof(r->fs)))
+		if (!strncmp(fs, servers[i].fs, FS_NAME_LEN))
 			return servers[i].what;
-	return r->what;
+	return what;
 }
 
 /* Names the function in which the thread slept, or the first caller that is not general. */
@@ -244,8 +245,7 @@ static void site_name(const struct symbols *s, struct site_row *r)
 	for (int i = 1; i < SITE_CALLERS && wchan_is_general(caller); i++)
 		caller = name_of(s, r->key.at[i]);
 	r->what = wchan_what(*caller ? caller : name, caller != name);
-	if (r->what && !strncmp(r->what, "folio lock", strlen("folio lock")))
-		r->what = folio_what(r);
+	r->what = wchan_what_on(r->what, r->key.op, r->fs);
 	snprintf(r->symbol, sizeof(r->symbol), "%s", *caller ? caller : name);
 }
 

@@ -35,4 +35,8 @@ bool wchan_is_general(const char *function);
  * @function has no suffix. @general: the thread slept in a general function called by @function. */
 const char *wchan_what(const char *function, bool general);
 
+/* The same for an operation @op on a file system @fs, if wchan_what() said @what: a reader which
+ * waits for the lock of a folio may wait for a server. */
+const char *wchan_what_on(const char *what, unsigned int op, const char fs[FS_NAME_LEN]);
+
 #endif

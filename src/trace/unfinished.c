@@ -556,6 +556,20 @@ static int threads_read(const struct reading *r)
 	return err;
 }
 
+int unfinished_has_state(const struct state_layout *l, const void *bss, unsigned int tid)
+{
+	const char *slot = (const char *)bss + l->tasks;
+	int has = 0;
+
+	for (size_t i = 0; i < l->n_tasks && has < 1; i++, slot += l->task_size) {
+		if (u64_at(slot, l->task) && (uint32_t)u64_at(slot, l->id) == tid)
+			has = 1;
+		else if (*(const unsigned int *)(slot + l->collisions))
+			has = -1;
+	}
+	return has;
+}
+
 /* Reads which threads have requests to servers. A request which ends meanwhile may let the walk
  * begin again, so the walk has a limit, which is beyond all entries. */
 static void served_read(struct reading *r)

@@ -56,4 +56,8 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 int unfinished_read(const struct state_layout *l, const void *bss, const struct fs_entry *types,
 		    uint64_t now, uint64_t min_ns, struct snapshot *sn);
 
+/* Whether thread @tid has a state: whether it has begun or ended a traced call since the tracing
+ * began. 1 or 0; -1: not known, as some threads have no slot in tasks. */
+int unfinished_has_state(const struct state_layout *l, const void *bss, unsigned int tid);
+
 #endif

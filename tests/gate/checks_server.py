@@ -14,7 +14,7 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import fileio
 import machine
@@ -544,6 +544,33 @@ def session(gate: Gate) -> None:
     compare_slots(gate, "slots", str(point / "f"), "nfs4")
 
 
+def compare_before(gate: Gate, file: Path, opened: BinaryIO) -> None:
+    """Threads which hung before the start are named, with the server of an open file, and others are not."""
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=50 * MS, size=64)
+    commands = [["head", "-c", "1"], ["stat", str(file.parent / "none")],
+                ["dd", f"if={disk.path}", "of=/dev/null", "bs=4k", "iflag=direct"]]
+    waiting = [subprocess.Popen(c, stdin=opened, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+               for c in commands]
+    time.sleep(1)
+    with Trace() as trace:
+        time.sleep(2)
+        asked = time.monotonic()
+    ended = time.monotonic() - asked
+    for process in waiting:
+        process.kill()
+        process.wait()
+    rows = {r["comm"]: r for r in trace.json.get("in_progress_before", [])}
+    found = {comm: tuple(r[m] for m in ("op", "fs", "stratum", "server", "file")) for comm, r in rows.items()}
+    gate.check("before.read", found.get("head") == ("read", "nfs4", "server", "10.99.0.1:/", str(file)),
+               found=str(found.get("head")))
+    gate.check("before.stat", found.get("stat", ())[::2][:2] == ("meta", "server"), found=str(found.get("stat")))
+    gate.check("before.what", rows.get("stat", {}).get("what") == "NFS server",
+               found=str(rows.get("stat", {}).get("symbol")))
+    gate.check("before.short", "dd" not in rows and trace.total("count", op="read", fs="bdev") > 0,
+               found=" ".join(sorted(rows)) or "none", reads=trace.total("count", op="read", fs="bdev"))
+    gate.check("before.ends", ended <= 10, seconds=ended)
+
+
 @suite("server.dead", 300)
 def dead(gate: Gate) -> None:
     """A server that does not answer any more is named within 2 s, and Ctrl-C ends."""
@@ -552,6 +579,7 @@ def dead(gate: Gate) -> None:
     point = nfs_mounted(gate, tmpfs(gate))
     need_hooks("NFS")
     os.stat(point / "f")
+    opened = gate.stack.enter_context(open(point / "f", "rb"))
     with Trace() as trace:
         machine.run("ip", "link", "set", "client0", "down")
         gate.stack.callback(quietly, "ip", "link", "set", "client0", "up")
@@ -565,6 +593,7 @@ def dead(gate: Gate) -> None:
     gate.check("named", [(r["stratum"], r["server"]) for r in rows] == [("server", "10.99.0.1:/")],
                found=" ".join(f"{r['op']}/{r['stratum']}/{r['server']}" for r in rows) or "none")
     gate.check("ends", ended <= 10, seconds=ended)
+    compare_before(gate, point / "f", opened)
 
 
 def nfsd_counts() -> tuple[int, int, int]:

@@ -792,6 +792,88 @@ static void files_in_progress_fit_and_are_safe(void **state)
 	fixture_done(&f);
 }
 
+static const struct hung hung_reader = {
+	.age_ns = 100000000,
+	.op = OP_READ,
+	.call = "read",
+	.stratum = ST_SERVER,
+	.symbol = "folio_wait_bit_common",
+	.what = "NFS server (folio lock)",
+	.pid = 212,
+	.tid = 213,
+	.fs = "nfs4",
+	.comm = "head",
+};
+
+/* Gives the snapshot @n threads which hung before the start. */
+static void hung_add(struct fixture *f, int n)
+{
+	f->sn.hung = calloc(n, sizeof(*f->sn.hung));
+	assert_non_null(f->sn.hung);
+	f->sn.n_hung = n;
+	for (int i = 0; i < n; i++)
+		f->sn.hung[i] = hung_reader;
+	f->sn.hung[0].file = strdup("/srv/" HOSTILE "/f");
+	f->sn.hung[0].server = strdup("10.0.0.7:/home");
+	assert_true(f->sn.hung[0].file && f->sn.hung[0].server);
+}
+
+static void threads_that_hung_before_come_first(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+	struct hung *h;
+
+	(void)state;
+	fixture_usual(&f);
+	hung_add(&f, 4);
+	h = &f.sn.hung[1];
+	v.detail = 0;
+	*h = (struct hung){ .age_ns = 1,
+			    .op = OP_META,
+			    .call = "newfstatat",
+			    .comm = "\033[2J\xff\n",
+			    .pid = 214 };
+	h->stratum = ST_SERVER;
+	h->what = "NFS server";
+	print(&f, breakdown_text, &v, 0);
+	assert_int_equal(strncmp(f.text,
+				 "not finished: read nfs4, since before the start, waiting for the "
+				 "server 10.0.0.7:/home, by head (212), on /srv/",
+				 109),
+			 0);
+	assert_has(f.text,
+		   "\nnot finished: newfstatat, since before the start, waiting for the NFS "
+		   "server, by ");
+	assert_has(f.text, "\nand 2 more since before the start\n");
+	v.terminal = true;
+	for (v.width = 40; v.width < 200; v.width += 20) {
+		print(&f, breakdown_text, &v, 0);
+		check_lines(f.text, v.width);
+	}
+	h->stratum = ST_SLEEP;
+	h->op = OP_NONE;
+	h->call = h->what = NULL;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nnot finished: call, since before the start, in sleep, by ");
+	h->op = OP_FAULT;
+	strcpy(h->symbol, "a_function");
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text,
+		   "\nnot finished: fault, since before the start, in sleep (a_function), by ");
+	strcpy(f.sn.hung[0].server, "/mnt");
+	f.sn.n_hung = 2;
+	f.sn.hung_refused = 3;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "waiting for the daemon of /mnt, by head (212)");
+	assert_null(strstr(f.text, " more since"));
+	assert_has(f.text, "calls of 3 threads not known");
+	f.sn.hung[0].age_ns--;
+	print(&f, breakdown_text, &v, 0);
+	assert_null(strstr(f.text, "since before the start,"));
+	fixture_done(&f);
+}
+
 static void missing_strata_are_named_with_their_reason(void **state)
 {
 	struct missing missing = { .requests = "no tracepoint" };
@@ -1896,7 +1978,13 @@ static const char every_member[] =
 	"\"pid\":202,\"tid\":"
 	"203,"
 	"\"comm\":\"mv\",\"file\":\"/a/c\",\"server\":\"10.0.0.7:/"
-	"home\"}],\"unseen_threads\":204,\"unnamed_cgroups\":205,\"unpatterned\":206,"
+	"home\"}],\"in_progress_before\":[{\"op\":\"read\",\"call\":\"read\","
+	"\"fs\":\"nfs4\",\"age_ns\":100000000,\"stratum\":\"server\","
+	"\"symbol\":\"folio_wait_bit_common\",\"what\":\"NFS server (folio lock)\","
+	"\"pid\":212,\"tid\":213,\"comm\":\"head\",\"file\":\"/f\","
+	"\"server\":\"10.0.0.7:/"
+	"home\"}],\"unseen_before\":208,\"unseen_threads\":204,\"unnamed_cgroups\":205,"
+	"\"unpatterned\":206,"
 	"\"unreaped\":207,"
 	"\"lost\":{\"ring\":301,\"map_full\":302,\"unmatched_start\":303,"
 	"\"unmatched_end\":304,\"names\":305,\"unattributed\":306,\"ops\":307,"
@@ -2063,6 +2151,9 @@ static void json_has_every_member(void **state)
 	f.sn.unfinished->file = strdup("/a/c");
 	f.sn.unfinished->server = strdup("10.0.0.7:/home");
 	assert_true(f.sn.unfinished->file && f.sn.unfinished->server);
+	hung_add(&f, 1);
+	strcpy(f.sn.hung[0].file, "/f");
+	f.sn.hung_refused = 208;
 	f.sn.unfinished_lost = 204;
 	f.sn.unnamed_cgroups = 205;
 	f.sn.unpatterned = 206;
@@ -2453,6 +2544,7 @@ int main(void)
 		cmocka_unit_test(rows_are_sorted_by_total_time),
 		cmocka_unit_test(no_line_is_too_long_or_unsafe),
 		cmocka_unit_test(files_in_progress_fit_and_are_safe),
+		cmocka_unit_test(threads_that_hung_before_come_first),
 		cmocka_unit_test(missing_strata_are_named_with_their_reason),
 		cmocka_unit_test(a_sum_that_is_wrong_is_told),
 		cmocka_unit_test(losses_are_told_only_if_there_are_any),

@@ -208,14 +208,19 @@ static void other_file_systems_are_dropped(void **state)
 
 	(void)state;
 	snapshot_keep_fs(&sn, &nfs);
-	sn.n_ops = sn.n_unfinished = 3;
+	sn.n_ops = sn.n_unfinished = sn.n_hung = 3;
 	sn.ops = calloc(3, sizeof(*sn.ops));
 	sn.unfinished = calloc(3, sizeof(*sn.unfinished));
 	assert_non_null(sn.ops);
+	sn.hung = calloc(3, sizeof(*sn.hung));
 	assert_non_null(sn.unfinished);
+	assert_non_null(sn.hung);
 	for (int i = 0; i < 3; i++) {
 		strcpy(sn.ops[i].fs, i == 1 ? "nfs" : i ? "nfsd" : "nfs4");
 		strcpy(sn.unfinished[i].fs, sn.ops[i].fs);
+		strcpy(sn.hung[i].fs, sn.ops[i].fs);
+		sn.hung[i].file = strdup("c");
+		sn.hung[i].server = strdup("d");
 		sn.ops[i].by = strdup("a");
 		sn.unfinished[i].file = strdup("b");
 	}
@@ -225,11 +230,14 @@ static void other_file_systems_are_dropped(void **state)
 	snapshot_keep_fs(&sn, &both);
 	assert_int_equal(sn.n_ops, 2);
 	assert_int_equal(sn.n_unfinished, 2);
+	assert_int_equal(sn.n_hung, 2);
 	snapshot_keep_fs(&sn, &nfs);
 	assert_int_equal(sn.n_ops, 1);
 	assert_int_equal(sn.n_unfinished, 1);
+	assert_int_equal(sn.n_hung, 1);
 	assert_string_equal(sn.ops[0].fs, "nfs");
 	assert_string_equal(sn.unfinished[0].fs, "nfs");
+	assert_string_equal(sn.hung[0].fs, "nfs");
 	snapshot_free(&sn);
 }
 

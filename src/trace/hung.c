@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace/hung.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/machine.h"
+#include "base/mounts.h"
+#include "base/names.h"
+#include "base/processes.h"
+#include "bpf/conf.h"
+#include "event.h"
+#include "trace/session.h"
+#include "trace/sites.h"
+#include "trace/syscalls.h"
+#include "trace/unfinished.h"
+
+const struct hung_places hung_places = { "/proc", "/sys/fs/fuse/connections" };
+
+enum {
+	EXITING = 0x4,            /* flags of a thread: PF_EXITING of the kernel */
+	KERNEL_THREAD = 0x200000, /* PF_KTHREAD */
+	LINE_CAP = 1024,
+	ARGS = 6,
+};
+
+/* A thread's line in /proc/PID/task/TID/stat. */
+struct thread_stat {
+	char state;
+	char comm[COMM_LEN];
+	unsigned int flags;
+	unsigned long long began; /* in ticks after boot: tells apart threads with the same id */
+	unsigned long long code;  /* where its program is in memory; 0: in no memory yet, or in none
+				   * any more; 1: not for us to know */
+};
+
+struct waiting_thread {
+	struct hung row; /* without .age_ns */
+	struct thread_stat stat;
+	unsigned long long switches; /* how often it has gone to sleep */
+	bool traced;  /* the programs see the end of its call, and the beginning of another */
+	bool refused; /* its call is not known, for lack of rights */
+};
+
+/* The call of a thread: its line in /proc/PID/task/TID/syscall. */
+struct thread_call {
+	enum { CALL_REFUSED, CALL_UNKNOWN, CALL_IS_FAULT, CALL_KNOWN } how;
+	unsigned short nr; /* | CALL_COMPAT */
+	unsigned long long args[ARGS];
+};
+
+/* State of one hung_look(). */
+struct looking {
+	const struct hung_places *at;
+	const struct session_conf *conf;
+	bool fuse;                                   /* some request waits for a FUSE daemon */
+	uint16_t calls[CALL_MAX], offsets[CALL_MAX]; /* as in syscalls_fill() */
+	struct processes below;                      /* --children */
+	struct mounts mounts, others; /* of the tool's namespace; of process .others_pid */
+	unsigned int others_pid;
+	struct hung_threads *h;
+};
+
+/* Reads the beginning of a file, with a NUL. The length, or -errno. */
+static ssize_t text_read(int dir, const char *path, char *dst, size_t cap)
+{
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -errno : read(fd, dst, cap - 1);
+
+	if (fd >= 0 && len < 0)
+		len = -errno;
+	if (fd >= 0)
+		close(fd);
+	dst[len > 0 ? len : 0] = '\0';
+	return len;
+}
+
+/* Parses "12 (comm) S ...". The name may have blanks, brackets and ends of lines: what follows the
+ * last bracket is no part of it. */
+static bool stat_parse(const char *text, struct thread_stat *ret_stat)
+{
+	const char *name = strchr(text, '('), *end = strrchr(text, ')');
+	struct thread_stat s = {};
+	size_t len;
+
+	if (!name || !end || end < name ||
+	    sscanf(end,
+		   ") %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+		   "%llu %*u %*d %*u %llu",
+		   &s.state, &s.flags, &s.began, &s.code) != 4)
+		return false;
+	len = end - name - 1;
+	memcpy(s.comm, name + 1, len < sizeof(s.comm) ? len : sizeof(s.comm) - 1);
+	*ret_stat = s;
+	return true;
+}
+
+/* The state alone, which most threads are left out by. '\0': the text has none. */
+static char stat_state(const char *text)
+{
+	const char *end = strrchr(text, ')');
+
+	return end && end[1] == ' ' ? end[2] : '\0';
+}
+
+/* Reads the number after @name at the beginning of a line. False: there is none. */
+static bool number_read(int dir, const char *path, const char *name, unsigned long long *ret)
+{
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char *line = NULL, *end;
+	size_t cap = 0, len = strlen(name);
+	bool found = false;
+
+	while (f && !found && getline(&line, &cap, f) >= 0) {
+		if (strncmp(line, name, len) != 0)
+			continue;
+		*ret = strtoull(line + len, &end, 10);
+		found = end > line + len;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	else if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+static bool switches_read(int dir, const char *path, unsigned long long *ret)
+{
+	return number_read(dir, path, "voluntary_ctxt_switches:", ret);
+}
+
+/* The number of a 32-bit call means another call. Only a 32-bit process has its stack below 4 GiB.
+ */
+static void call_parse(const char *text, struct thread_call *ret_call)
+{
+	struct thread_call c = { .how = CALL_UNKNOWN };
+	unsigned long long sp = 0, *a = c.args;
+	long nr = 0;
+	int n = sscanf(text, "%ld %llx %llx %llx %llx %llx %llx %llx", &nr, &a[0], &a[1], &a[2],
+		       &a[3], &a[4], &a[5], &sp);
+
+	if (n >= 1 && nr == -1)
+		c.how = CALL_IS_FAULT;
+	if (n == ARGS + 2 && nr >= 0 && nr < CALL_MAX) {
+		c.how = CALL_KNOWN;
+		c.nr = nr | (sp <= UINT_MAX ? CALL_COMPAT : 0);
+	}
+	*ret_call = c;
+}
+
+/* Reads the function in which a thread waits, without the suffix which a compiler gave it. */
+static void symbol_read(int task, unsigned int tid, char ret_symbol[SYMBOL_LEN])
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%u/wchan", tid);
+	text_read(task, path, ret_symbol, SYMBOL_LEN);
+	ret_symbol[strcspn(ret_symbol, ". \t\n")] = '\0';
+	if (!strcmp(ret_symbol, "0"))
+		ret_symbol[0] = '\0';
+}
+
+/*
+ * Reads the call of a thread. The kernel first takes exec_update_lock, which a thread in execve(2)
+ * holds while it closes files, even those of a dead server. Such a thread has no program in memory
+ * yet.
+ */
+static void call_read(int task, unsigned int tid, unsigned long long code,
+		      struct thread_call *ret_call)
+{
+	char path[64], text[LINE_CAP];
+	ssize_t len;
+
+	*ret_call = (struct thread_call){ .how = code == 1 ? CALL_REFUSED : CALL_UNKNOWN };
+	if (code <= 1)
+		return;
+	snprintf(path, sizeof(path), "%u/syscall", tid);
+	len = text_read(task, path, text, sizeof(text));
+	call_parse(text, ret_call);
+	if (len == -EPERM || len == -EACCES)
+		ret_call->how = CALL_REFUSED;
+}
+
+/* The mount with this id: one of the tool's namespace, or of the process's. NULL: not known. */
+static const struct mount *mount_of(struct looking *l, unsigned int pid, unsigned int id)
+{
+	const struct mount *m = mounts_by_id(&l->mounts, id);
+	char path[PATH_MAX];
+
+	if (m)
+		return m;
+	if (l->others_pid != pid) {
+		mounts_free(&l->others);
+		l->others_pid = pid;
+		snprintf(path, sizeof(path), "%s/%u/mountinfo", l->at->proc, pid);
+		mounts_read_from(path, &l->others); /* if this fails, no mount is known */
+	}
+	return mounts_by_id(&l->others, id);
+}
+
+static bool dev_passes(const struct filter_lists *lists, unsigned int dev)
+{
+	bool passes = !lists->n_devs;
+
+	for (unsigned int i = 0; i < lists->n_devs; i++)
+		passes |= lists->devs[i] == dev;
+	return passes;
+}
+
+/* Names file system and server of a mount. */
+static void mount_name(struct hung *row, const struct mount *m)
+{
+	const char *type = m->type;
+	bool daemon = !strncmp(type, "fuse", 4) || !strcmp(type, "virtiofs");
+
+	/* "fuse.sshfs" is a fuse */
+	snprintf(row->fs, sizeof(row->fs), "%.*s", (int)strcspn(type, "."), type);
+	if (fs_has_server(row->fs))
+		row->server = strdup(daemon ? m->point : m->source);
+}
+
+/* Looks at descriptor @fd, without its file. False: it is no file, or the filters reject it. */
+static bool fd_look(struct looking *l, int task, unsigned int tid, int fd, struct hung *row)
+{
+	char path[64], file[PATH_MAX];
+	const struct mount *m = NULL;
+	unsigned long long id;
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "%u/fd/%d", tid, fd);
+	len = readlinkat(task, path, file, sizeof(file));
+	if (len > 0 && file[0] != '/')
+		return false; /* "pipe:[12]" */
+	row->file = len > 0 ? strndup(file, len) : NULL;
+	snprintf(path, sizeof(path), "%u/fdinfo/%d", tid, fd);
+	/* a driver may write to fdinfo, and take locks for it */
+	if (len > 0 && strncmp(file, "/dev/", strlen("/dev/")) != 0 &&
+	    number_read(task, path, "mnt_id:", &id))
+		m = mount_of(l, row->pid, id);
+	if (m)
+		mount_name(row, m);
+	return m ? dev_passes(&l->conf->lists, m->dev) : !l->conf->lists.n_devs;
+}
+
+/* The descriptor of a call; -1: it has none, or not only one. */
+static int call_fd(enum call_file file, const struct thread_call *c)
+{
+	switch (file) {
+	case FILE_ARG0:
+		return (int)c->args[0];
+	case FILE_ARG1:
+		return (int)c->args[1];
+	default:
+		return -1;
+	}
+}
+
+/* The stratum of a wait for @what, which may be NULL. */
+static enum stratum stratum_of(const char *what)
+{
+	if (what && strstr(what, "server"))
+		return ST_SERVER;
+	return what && !strcmp(what, "frozen file system") ? ST_LOCK : ST_SLEEP;
+}
+
+/* Whether a wait for @what is one for I/O. */
+static bool is_for_io(const char *what)
+{
+	static const char *const others[] = { "pipe", "the other end of a FIFO", "freezer",
+					      "time" };
+
+	for (size_t i = 0; what && i < sizeof(others) / sizeof(*others); i++)
+		if (!strcmp(what, others[i]))
+			return false;
+	return what;
+}
+
+/* Names call and file of a thread. False: the filters reject it, or it is not in I/O. */
+static bool call_name(struct looking *l, int task, unsigned int tid, const struct thread_call *c,
+		      struct waiting_thread *t)
+{
+	const struct session_conf *conf = l->conf;
+	unsigned short nr = c->nr & ~CALL_COMPAT;
+	unsigned int desc = c->how == CALL_KNOWN ? l->calls[nr] : 0;
+	struct hung *row = &t->row;
+	int fd;
+
+	desc = c->nr & CALL_COMPAT ? desc >> 8 : desc & 0xff;
+	row->op = c->how == CALL_IS_FAULT ? OP_FAULT : CALL_KIND(desc);
+	row->call = c->how == CALL_KNOWN ? syscall_names(MACHINE_OWN)(c->nr) : NULL;
+	if (row->call && !strcmp(row->call, "?"))
+		row->call = NULL;
+	t->traced = desc && row->op != OP_HANDLE;
+	fd = call_fd(CALL_FILE(desc), c);
+	if (row->op == OP_META && CALL_FILE(desc) == FILE_IOCTL)
+		t->traced = false; /* of most commands of drivers */
+	if (row->op == OP_HANDLE)
+		row->op = OP_NONE;
+	if (row->op == OP_NONE ? conf->kinds != ~0U : !(conf->kinds >> row->op & 1))
+		return false;
+	return fd >= 0 ? fd_look(l, task, tid, fd, row) : !conf->lists.n_devs;
+}
+
+/* Fills in @t, whose state is known. False: it is not in I/O, or the filters reject it. */
+static bool thread_fill(struct looking *l, int task, unsigned int tid, struct waiting_thread *t)
+{
+	struct thread_call call;
+	char path[64];
+	bool io;
+
+	symbol_read(task, tid, t->row.symbol);
+	t->row.what = wchan_what(t->row.symbol, false);
+	if (t->stat.state == 'S' && (!t->row.what || strncmp(t->row.what, "FUSE", 4) != 0))
+		return false;
+	snprintf(path, sizeof(path), "%u/status", tid);
+	if (!switches_read(task, path, &t->switches))
+		return false; /* it has ended */
+	call_read(task, tid, t->stat.code, &call);
+	if (!call_name(l, task, tid, &call, t))
+		return false;
+	t->row.what = wchan_what_on(t->row.what, t->row.op, t->row.fs);
+	t->row.stratum = stratum_of(t->row.what);
+	io = is_for_io(t->row.what);
+	t->refused = call.how == CALL_REFUSED && !io;
+	return io || t->refused || (t->traced && !t->row.what);
+}
+
+static void row_free(struct hung *row)
+{
+	free(row->file);
+	free(row->server);
+}
+
+static bool comm_passes(const struct filter_lists *lists, const char comm[COMM_LEN])
+{
+	bool passes = !lists->n_comms;
+
+	for (unsigned int i = 0; i < lists->n_comms; i++)
+		passes |= !memcmp(lists->comms[i], comm, COMM_LEN);
+	return passes;
+}
+
+/* Looks at thread @tid, in the directory @task. 0 or -ENOMEM. */
+static int thread_look(struct looking *l, unsigned int pid, int task, unsigned int tid)
+{
+	struct waiting_thread t = { .row = { .pid = pid, .tid = tid } };
+	char path[64], text[LINE_CAP], state;
+
+	snprintf(path, sizeof(path), "%u/stat", tid);
+	if (text_read(task, path, text, sizeof(text)) <= 0)
+		return 0;
+	state = stat_state(text);
+	if (!(state == 'D' || (state == 'S' && l->fuse)) || !stat_parse(text, &t.stat) ||
+	    t.stat.flags & KERNEL_THREAD || !comm_passes(&l->conf->lists, t.stat.comm))
+		return 0;
+	memcpy(t.row.comm, t.stat.comm, COMM_LEN);
+	if (list_reserve((void **)&l->h->list, &l->h->cap, l->h->n, sizeof(t)))
+		return -ENOMEM;
+	if (thread_fill(l, task, tid, &t))
+		l->h->list[l->h->n++] = t;
+	else
+		row_free(&t.row);
+	return 0;
+}
+
+static bool is_number(const char *name)
+{
+	return name[0] >= '1' && name[0] <= '9';
+}
+
+/* Looks at all threads of a process. 0 or -ENOMEM. */
+static int process_look(struct looking *l, unsigned int pid)
+{
+	char path[PATH_MAX];
+	struct dirent *e;
+	DIR *dir;
+	int err = 0;
+
+	snprintf(path, sizeof(path), "%s/%u/task", l->at->proc, pid);
+	dir = opendir(path);
+	while (dir && !err && (e = readdir(dir)))
+		if (is_number(e->d_name))
+			err = thread_look(l, pid, dirfd(dir), strtoul(e->d_name, NULL, 10));
+	if (dir)
+		closedir(dir);
+	return err;
+}
+
+/* Looks at the processes which pass the filters. 0 or -ENOMEM. */
+static int processes_look(struct looking *l)
+{
+	const struct filter_lists *lists = &l->conf->lists;
+	unsigned int pid, own = getpid();
+	struct dirent *e;
+	DIR *dir;
+	int err = 0;
+
+	for (unsigned int i = 0; i < lists->n_pids && !err; i++)
+		err = process_look(l, lists->pids[i]);
+	for (size_t i = 0; i < l->below.n && !err; i++)
+		err = l->below.list[i].pid != own ? process_look(l, l->below.list[i].pid) : 0;
+	dir = lists->n_pids ? NULL : opendir(l->at->proc);
+	while (dir && !err && (e = readdir(dir))) {
+		pid = is_number(e->d_name) ? strtoul(e->d_name, NULL, 10) : 0;
+		err = pid && pid != own ? process_look(l, pid) : 0;
+	}
+	if (dir)
+		closedir(dir);
+	return err;
+}
+
+/* Whether any request waits for a FUSE daemon. The files are the kernel's: no daemon is asked. */
+static bool fuse_waits(const char *connections)
+{
+	DIR *dir = opendir(connections);
+	char path[300], text[32];
+	bool waits = false;
+	struct dirent *e;
+
+	while (dir && !waits && (e = readdir(dir))) {
+		snprintf(path, sizeof(path), "%s/waiting", e->d_name);
+		waits = is_number(e->d_name) &&
+			text_read(dirfd(dir), path, text, sizeof(text)) > 0 && atoi(text) > 0;
+	}
+	if (dir)
+		closedir(dir);
+	return waits;
+}
+
+/* The descendants of the processes chosen by --pid. 0 or -errno. */
+static int below_read(const struct session_conf *conf, struct processes *ret_below)
+{
+	struct processes all;
+	int err = processes_read(&all);
+
+	if (err)
+		return err;
+	err = processes_below(&all, conf->lists.pids, conf->lists.n_pids, ret_below);
+	processes_free(&all);
+	return err;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct hung *x = &((const struct waiting_thread *)a)->row;
+	const struct hung *y = &((const struct waiting_thread *)b)->row;
+
+	return x->pid != y->pid ? (x->pid > y->pid) - (x->pid < y->pid)
+				: (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+int hung_look(const struct hung_places *at, const struct session_conf *conf, uint64_t now,
+	      struct hung_threads *ret_threads)
+{
+	struct hung_threads h = { .since_ns = now };
+	struct looking l = { .at = at, .conf = conf, .fuse = fuse_waits(at->fuse), .h = &h };
+	char path[PATH_MAX];
+	int err = conf->children ? below_read(conf, &l.below) : 0;
+
+	if (err && err != -ENOMEM)
+		err = 0;
+	syscalls_fill(l.calls, l.offsets, conf->kinds, &conf->only, false);
+	snprintf(path, sizeof(path), "%s/self/mountinfo", at->proc);
+	mounts_read_from(path, &l.mounts); /* if this fails, no mount is known */
+	if (!err)
+		err = processes_look(&l);
+	processes_free(&l.below);
+	mounts_free(&l.mounts);
+	mounts_free(&l.others);
+	if (err) {
+		hung_done(&h);
+		return err;
+	}
+	if (h.n)
+		qsort(h.list, h.n, sizeof(*h.list), by_thread);
+	*ret_threads = h;
+	return 0;
+}
+
+void hung_done(struct hung_threads *h)
+{
+	for (size_t i = 0; i < h->n; i++)
+		row_free(&h->list[i].row);
+	free(h->list);
+	*h = (struct hung_threads){};
+}
+
+/* The result of a later look at a thread. HIDDEN: it lives, but /proc does not show it (hidepid).
+ */
+enum verdict { ENDED, WAITS, HIDDEN };
+
+static bool is_in_progress(const struct snapshot *sn, unsigned int tid)
+{
+	for (size_t i = 0; i < sn->n_unfinished; i++)
+		if (sn->unfinished[i].tid == tid)
+			return true;
+	return false;
+}
+
+/*
+ * Whether @t, which sleeps, is in the same call as at the first look. It is if it has not gone to
+ * sleep again. A thread with a request of NFS wakes up to send the request again. Then its call
+ * lasts if a program would have seen the call's end: the end of a call without a beginning, or the
+ * beginning of the next, give the thread a state.
+ */
+static bool is_same_call(const struct waiting_thread *t, const struct hung_states *states,
+			 unsigned long long switches)
+{
+	if (switches == t->switches)
+		return true;
+	return t->traced && t->stat.state == 'D' && states->layout &&
+	       !unfinished_has_state(states->layout, states->bss, t->row.tid);
+}
+
+static enum verdict thread_verdict(const struct waiting_thread *t, const struct hung_places *at,
+				   const struct hung_states *states, const struct snapshot *sn)
+{
+	char path[PATH_MAX], text[LINE_CAP];
+	unsigned long long switches;
+	struct thread_stat now;
+
+	snprintf(path, sizeof(path), "%s/%u/task/%u/stat", at->proc, t->row.pid, t->row.tid);
+	if (text_read(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return syscall(SYS_tgkill, t->row.pid, t->row.tid, 0) && errno == ESRCH ? ENDED
+											: HIDDEN;
+	if (!stat_parse(text, &now) || now.began != t->stat.began || now.state != t->stat.state ||
+	    (now.flags ^ t->stat.flags) & EXITING || is_in_progress(sn, t->row.tid))
+		return ENDED;
+	snprintf(path, sizeof(path), "%s/%u/task/%u/status", at->proc, t->row.pid, t->row.tid);
+	return switches_read(AT_FDCWD, path, &switches) && is_same_call(t, states, switches)
+		       ? WAITS
+		       : ENDED;
+}
+
+/* Adds a copy of @row. 0 or -ENOMEM. */
+static int row_add(struct snapshot *sn, const struct hung *row, uint64_t age_ns)
+{
+	struct hung *list = reallocarray(sn->hung, sn->n_hung + 1, sizeof(*list)), *copy;
+
+	if (!list)
+		return -ENOMEM;
+	sn->hung = list;
+	copy = &list[sn->n_hung++];
+	*copy = *row;
+	copy->age_ns = age_ns;
+	copy->file = row->file ? strdup(row->file) : NULL;
+	copy->server = row->server ? strdup(row->server) : NULL;
+	return 0;
+}
+
+int hung_read(struct hung_threads *h, const struct hung_places *at,
+	      const struct hung_states *states, uint64_t now, uint64_t min_ns, struct snapshot *sn)
+{
+	uint64_t age_ns = now - h->since_ns;
+	size_t left = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < h->n; i++) {
+		struct waiting_thread *t = &h->list[i];
+		enum verdict verdict = thread_verdict(t, at, states, sn);
+
+		if (verdict == ENDED) {
+			row_free(&t->row);
+			continue;
+		}
+		if (verdict == HIDDEN || t->refused)
+			sn->hung_refused++;
+		else if (!err && age_ns >= min_ns)
+			err = row_add(sn, &t->row, age_ns);
+		h->list[left++] = *t;
+	}
+	h->n = left;
+	return err;
+}

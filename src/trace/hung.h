@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * hung.h - threads which have waited since before the tracing began. No event tells of their calls,
+ * so /proc is looked at twice: when the probes are live, and when a table is printed.
+ *
+ * Reads nothing that waits for a file system or for a lock of a hung process: no file of another
+ * process is opened, no memory of a process is read. All text in /proc is hostile.
+ */
+#ifndef IOSTRATA_TRACE_HUNG_H
+#define IOSTRATA_TRACE_HUNG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/snapshot.h"
+
+struct session_conf;
+struct state_layout;
+
+/* Threads which waited at the first look, without those whose wait was seen to end. All 0: none. */
+struct hung_threads {
+	struct waiting_thread *list;
+	size_t n, cap;
+	uint64_t since_ns;
+};
+
+/* Where to look: directories; the last is without its end, see /sys/fs/fuse/connections. */
+struct hung_places {
+	const char *proc, *fuse;
+};
+extern const struct hung_places hung_places;
+
+/*
+ * The first look, at @now (CLOCK_MONOTONIC): notes all threads in an uninterruptible wait which
+ * pass the filters of @conf, and those which wait for a FUSE daemon. Needs the rights of ptrace for
+ * all but state and name of a thread. 0 with @ret_threads, which the caller frees, or -ENOMEM.
+ * Without /proc there are none.
+ */
+int hung_look(const struct hung_places *at, const struct session_conf *conf, uint64_t now,
+	      struct hung_threads *ret_threads);
+void hung_done(struct hung_threads *h);
+
+/* The states of threads by which a call is known to last still; .layout NULL: not known. */
+struct hung_states {
+	const struct state_layout *layout;
+	const void *bss; /* as for unfinished_read() */
+};
+
+/*
+ * A later look, at @now: adds to @sn the threads of @h which still wait, if they have done so for
+ * @min_ns; others leave @h. Operations in progress are in @sn before. 0 or -ENOMEM.
+ */
+int hung_read(struct hung_threads *h, const struct hung_places *at,
+	      const struct hung_states *states, uint64_t now, uint64_t min_ns, struct snapshot *sn);
+
+#endif
