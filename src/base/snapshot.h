@@ -144,7 +144,7 @@ struct snapshot {
 	struct unfinished *unfinished; /* oldest first; none if a layer is measured alone */
 	size_t n_unfinished;
 	uint64_t unfinished_lost; /* whose operations in progress are not among them */
-	struct hung *hung;        /* by process and thread; none if a layer is measured alone */
+	struct hung *hung;        /* for a server first; none if a layer is measured alone */
 	size_t n_hung;
 	uint64_t hung_refused;  /* threads which may belong there, but cannot be read */
 	uint64_t unpatterned;   /* reads, writes and requests in no pattern: no room for more

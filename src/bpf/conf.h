@@ -288,6 +288,13 @@ struct fs_entry {
 	unsigned long long read_iter; /* 0: none is known yet */
 };
 
+/* A thread which waits, as an iterator lists it; see task_list(). Its path is hostile. */
+struct listed_task {
+	unsigned int pid, tid; /* of the first pid namespace */
+	unsigned int dev; /* of the file system in which it looks up a path; 0: it looks up none */
+	char path[244];   /* the path as the process gave it, or its beginning; "": none */
+};
+
 /* Whether rows by this key have names of threads. */
 #define BY_NAMES_THREADS(by) ((by) == BY_PID || (by) == BY_TID || (by) == BY_THREAD)
 

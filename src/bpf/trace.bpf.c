@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * trace.bpf.c - every program of I/O, in the order of the layers: calls, layers, waits, kernel
- * threads, block, async, faults, open files. A program reads its arguments, drops an event that its
- * backup has seen, and calls the header that does the work. It decides nothing else.
+ * threads, block, async, faults, threads and open files. A program reads its arguments, drops an
+ * event that its backup has seen, and calls the header that does the work. It decides nothing else.
  *
  * All programs are optional ("?"): plan_wants() says which to load, by what the run asks for and
  * what the kernel has.
@@ -12,6 +12,7 @@
 #include "call.bpf.h"
 #include "daemon.bpf.h"
 #include "fault.bpf.h"
+#include "hung.bpf.h"
 #include "row.bpf.h"
 #include "layer.bpf.h"
 #include "request.bpf.h"
@@ -970,8 +971,19 @@ int on_signal(u64 *ctx)
 }
 
 /*
- * Open files.
+ * Threads and open files, before the first events.
  */
+
+/* Visits every thread, to list those which wait. */
+SEC("?iter/task")
+int on_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (task)
+		task_list(ctx->meta->seq, task);
+	return 0;
+}
 
 /* Visits every open file, to learn the functions with which its file system reads and writes. */
 SEC("?iter/task_file")

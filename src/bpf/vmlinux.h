@@ -89,6 +89,7 @@ struct task_struct {
 	char comm[16];
 	struct fs_struct *fs;
 	struct files_struct *files;
+	struct nameidata *nameidata;
 	struct css_set *cgroups;
 	struct signal_struct *signal;
 	struct {
@@ -192,6 +193,7 @@ struct dentry {
 
 struct vfsmount {
 	struct dentry *mnt_root;
+	struct super_block *mnt_sb;
 };
 
 struct mount {
@@ -204,6 +206,15 @@ struct mount {
 struct path {
 	struct vfsmount *mnt;
 	struct dentry *dentry;
+};
+
+struct filename {
+	const char *name;
+};
+
+struct nameidata {
+	struct path path;
+	struct filename *name;
 };
 
 struct fs_struct {
@@ -404,6 +415,11 @@ struct bpf_iter_meta {
 struct bpf_iter__task_file {
 	struct bpf_iter_meta *meta;
 	struct file *file;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 };
 
 #pragma clang attribute pop

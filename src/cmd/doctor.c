@@ -182,8 +182,8 @@ static void add_features(struct findings *l, struct feature *f)
 	    "a newer kernel, or a kernel with CONFIG_KALLSYMS_ALL; without it, a wake-up by an "
 	    "interrupt may be taken for a wake-up by the interrupted thread");
 	add_preemption(l, f);
-	add(l, "open files", f->task_iter,
-	    f->task_iter ? "iterator over open files" : "no iterator over open files",
+	add(l, "open files", f->file_iter,
+	    f->file_iter ? "iterator over open files" : "no iterator over open files",
 	    "file systems' functions are found by name");
 }
 

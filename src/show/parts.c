@@ -702,11 +702,10 @@ void notes_put(struct text_out *o, const struct breakdown_view *v, const struct 
 		n += snprintf(text + n, sizeof(text) - n, ", those of %s thread%s not known",
 			      text_count(sn->unfinished_lost).s, text_plural(sn->unfinished_lost));
 	if (sn->hung_refused)
-		n += snprintf(
-			text + n, sizeof(text) - n,
-			"; calls of %s thread%s not known, which wait%s since before the start",
-			text_count(sn->hung_refused).s, text_plural(sn->hung_refused),
-			sn->hung_refused == 1 ? "s" : "");
+		n += snprintf(text + n, sizeof(text) - n,
+			      "; %s thread%s %s waited since before the start, in unknown calls",
+			      text_count(sn->hung_refused).s, text_plural(sn->hung_refused),
+			      sn->hung_refused == 1 ? "has" : "have");
 	missing = v->later ? 0 : missing_text(text + n, sizeof(text) - n, v, sn);
 	n += missing;
 	n += v->later ? 0 : without_probes_text(text + n, sizeof(text) - n, v, sn);

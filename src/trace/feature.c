@@ -357,6 +357,7 @@ static const char *const looked_for[] = {
 	"vfs_read",
 	"bpf_rdonly_cast",
 	"bpf_iter_task_file",
+	"bpf_iter_task",
 	"struct bpf_mem_alloc",
 	"btf_module_notify",
 	"__preempt_count",
@@ -450,7 +451,8 @@ static void names_probe(struct feature *f)
 	feature_look_for(f, blank_names, BLANKS_N);
 	f->rdonly_cast = feature_has_function(f, "bpf_rdonly_cast");
 	f->map_alloc = feature_type(f, "struct bpf_mem_alloc");
-	f->task_iter = feature_has_function(f, "bpf_iter_task_file");
+	f->file_iter = feature_has_function(f, "bpf_iter_task_file");
+	f->task_iter = feature_has_function(f, "bpf_iter_task");
 	f->interrupt_level = probe_variable(f, "__preempt_count") ||
 			     probe_variable(f, "pcpu_hot") ||
 			     feature_field_offset(f, "thread_info", "preempt_count") >= 0;

@@ -25,7 +25,7 @@ struct feature {
 	bool rdonly_cast;             /* bpf_rdonly_cast() (6.2) */
 	const char *no_module_btf;    /* why modules' types cannot be read (5.11); NULL: they can */
 	bool map_alloc;               /* hashes may allocate in any program (6.1) */
-	bool task_iter;               /* the iterator iter/task_file exists */
+	bool file_iter, task_iter;    /* the iterators iter/task_file and iter/task exist */
 	bool interrupt_level;         /* programs can read the preemption count */
 	bool preemptible; /* programs on functions are preempted, or this is not known */
 	bool preemptible_tracepoints; /* programs on tp_btf are preempted, too (7.0), or this is not

@@ -11,10 +11,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
 #include "base/list.h"
 #include "base/machine.h"
 #include "base/mounts.h"
 #include "base/names.h"
+#include "base/privilege.h"
 #include "base/processes.h"
 #include "bpf/conf.h"
 #include "event.h"
@@ -61,6 +65,7 @@ struct thread_call {
 struct looking {
 	const struct hung_places *at;
 	const struct session_conf *conf;
+	const struct hung_list *listed;
 	bool fuse;                                   /* some request waits for a FUSE daemon */
 	uint16_t calls[CALL_MAX], offsets[CALL_MAX]; /* as in syscalls_fill() */
 	struct processes below;                      /* --children */
@@ -191,21 +196,18 @@ static void call_read(int task, unsigned int tid, unsigned long long code,
 		ret_call->how = CALL_REFUSED;
 }
 
-/* The mount with this id: one of the tool's namespace, or of the process's. NULL: not known. */
-static const struct mount *mount_of(struct looking *l, unsigned int pid, unsigned int id)
+/* The mounts of the mount namespace of process @pid, for mounts outside of the tool's. */
+static const struct mounts *mounts_of(struct looking *l, unsigned int pid)
 {
-	const struct mount *m = mounts_by_id(&l->mounts, id);
 	char path[PATH_MAX];
 
-	if (m)
-		return m;
-	if (l->others_pid != pid) {
-		mounts_free(&l->others);
-		l->others_pid = pid;
-		snprintf(path, sizeof(path), "%s/%u/mountinfo", l->at->proc, pid);
-		mounts_read_from(path, &l->others); /* if this fails, no mount is known */
-	}
-	return mounts_by_id(&l->others, id);
+	if (l->others_pid == pid)
+		return &l->others;
+	mounts_free(&l->others);
+	l->others_pid = pid;
+	snprintf(path, sizeof(path), "%s/%u/mountinfo", l->at->proc, pid);
+	mounts_read_from(path, &l->others); /* if this fails, no mount is known */
+	return &l->others;
 }
 
 static bool dev_passes(const struct filter_lists *lists, unsigned int dev)
@@ -217,16 +219,21 @@ static bool dev_passes(const struct filter_lists *lists, unsigned int dev)
 	return passes;
 }
 
+/* Whether a daemon serves file systems of this type. "fusectl" is none. */
+static bool is_fuse(const char *type)
+{
+	return !strcmp(type, "fuse") || !strcmp(type, "fuseblk") || !strncmp(type, "fuse.", 5) ||
+	       !strcmp(type, "virtiofs");
+}
+
 /* Names file system and server of a mount. */
 static void mount_name(struct hung *row, const struct mount *m)
 {
 	const char *type = m->type;
-	bool daemon = !strncmp(type, "fuse", 4) || !strcmp(type, "virtiofs");
-
 	/* "fuse.sshfs" is a fuse */
 	snprintf(row->fs, sizeof(row->fs), "%.*s", (int)strcspn(type, "."), type);
 	if (fs_has_server(row->fs))
-		row->server = strdup(daemon ? m->point : m->source);
+		row->server = strdup(is_fuse(type) ? m->point : m->source);
 }
 
 /* Looks at descriptor @fd, without its file. False: it is no file, or the filters reject it. */
@@ -234,7 +241,7 @@ static bool fd_look(struct looking *l, int task, unsigned int tid, int fd, struc
 {
 	char path[64], file[PATH_MAX];
 	const struct mount *m = NULL;
-	unsigned long long id;
+	unsigned long long id = 0;
 	ssize_t len;
 
 	snprintf(path, sizeof(path), "%u/fd/%d", tid, fd);
@@ -246,10 +253,46 @@ static bool fd_look(struct looking *l, int task, unsigned int tid, int fd, struc
 	/* a driver may write to fdinfo, and take locks for it */
 	if (len > 0 && strncmp(file, "/dev/", strlen("/dev/")) != 0 &&
 	    number_read(task, path, "mnt_id:", &id))
-		m = mount_of(l, row->pid, id);
+		m = mounts_by_id(&l->mounts, id);
+	if (!m && id)
+		m = mounts_by_id(mounts_of(l, row->pid), id);
 	if (m)
 		mount_name(row, m);
 	return m ? dev_passes(&l->conf->lists, m->dev) : !l->conf->lists.n_devs;
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct listed_task *x = a, *y = b;
+
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* Thread @tid in the kernel's list; NULL: it is not there. */
+static const struct listed_task *listed_find(const struct looking *l, unsigned int tid)
+{
+	const struct listed_task key = { .tid = tid };
+
+	return l->listed->n ? bsearch(&key, l->listed->list, l->listed->n, sizeof(key), by_tid)
+			    : NULL;
+}
+
+/* Names the path which a thread looks up, and the file system in which it does. False: the filters
+ * reject it. */
+static bool path_look(struct looking *l, struct hung *row)
+{
+	const struct listed_task *listed = listed_find(l, row->tid);
+	const struct mount *m;
+
+	if (!listed || !listed->dev)
+		return !l->conf->lists.n_devs;
+	row->file = listed->path[0] ? strndup(listed->path, sizeof(listed->path)) : NULL;
+	m = mounts_by_dev(&l->mounts, listed->dev);
+	if (!m)
+		m = mounts_by_dev(mounts_of(l, row->pid), listed->dev);
+	if (m)
+		mount_name(row, m);
+	return dev_passes(&l->conf->lists, listed->dev);
 }
 
 /* The descriptor of a call; -1: it has none, or not only one. */
@@ -308,7 +351,7 @@ static bool call_name(struct looking *l, int task, unsigned int tid, const struc
 		row->op = OP_NONE;
 	if (row->op == OP_NONE ? conf->kinds != ~0U : !(conf->kinds >> row->op & 1))
 		return false;
-	return fd >= 0 ? fd_look(l, task, tid, fd, row) : !conf->lists.n_devs;
+	return fd >= 0 ? fd_look(l, task, tid, fd, row) : path_look(l, row);
 }
 
 /* Fills in @t, whose state is known. False: it is not in I/O, or the filters reject it. */
@@ -360,8 +403,9 @@ static int thread_look(struct looking *l, unsigned int pid, int task, unsigned i
 	if (text_read(task, path, text, sizeof(text)) <= 0)
 		return 0;
 	state = stat_state(text);
-	if (!(state == 'D' || (state == 'S' && l->fuse)) || !stat_parse(text, &t.stat) ||
-	    t.stat.flags & KERNEL_THREAD || !comm_passes(&l->conf->lists, t.stat.comm))
+	if (!(state == 'D' || (state == 'S' && (l->fuse || listed_find(l, tid)))) ||
+	    !stat_parse(text, &t.stat) || t.stat.flags & KERNEL_THREAD ||
+	    !comm_passes(&l->conf->lists, t.stat.comm))
 		return 0;
 	memcpy(t.row.comm, t.stat.comm, COMM_LEN);
 	if (list_reserve((void **)&l->h->list, &l->h->cap, l->h->n, sizeof(t)))
@@ -378,8 +422,8 @@ static bool is_number(const char *name)
 	return name[0] >= '1' && name[0] <= '9';
 }
 
-/* Looks at all threads of a process. 0 or -ENOMEM. */
-static int process_look(struct looking *l, unsigned int pid)
+/* Looks at thread @tid of a process, or with 0 at all its threads. 0 or -ENOMEM. */
+static int process_look(struct looking *l, unsigned int pid, unsigned int tid)
 {
 	char path[PATH_MAX];
 	struct dirent *e;
@@ -388,7 +432,9 @@ static int process_look(struct looking *l, unsigned int pid)
 
 	snprintf(path, sizeof(path), "%s/%u/task", l->at->proc, pid);
 	dir = opendir(path);
-	while (dir && !err && (e = readdir(dir)))
+	if (dir && tid)
+		err = thread_look(l, pid, dirfd(dir), tid);
+	while (dir && !tid && !err && (e = readdir(dir)))
 		if (is_number(e->d_name))
 			err = thread_look(l, pid, dirfd(dir), strtoul(e->d_name, NULL, 10));
 	if (dir)
@@ -396,45 +442,75 @@ static int process_look(struct looking *l, unsigned int pid)
 	return err;
 }
 
-/* Looks at the processes which pass the filters. 0 or -ENOMEM. */
-static int processes_look(struct looking *l)
+/* Whether --pid, with --children, chooses process @pid, which is not the tool. */
+static bool pid_passes(const struct looking *l, unsigned int pid)
 {
 	const struct filter_lists *lists = &l->conf->lists;
-	unsigned int pid, own = getpid();
-	struct dirent *e;
-	DIR *dir;
+	bool passes = !lists->n_pids;
+
+	for (unsigned int i = 0; i < lists->n_pids; i++)
+		passes |= lists->pids[i] == pid;
+	for (size_t i = 0; i < l->below.n; i++)
+		passes |= l->below.list[i].pid == pid;
+	return passes && pid != (unsigned int)getpid();
+}
+
+/* Looks at the threads which wait, by the kernel's list. 0 or -ENOMEM. */
+static int listed_look(struct looking *l)
+{
+	const struct listed_task *list = l->listed->list;
 	int err = 0;
 
-	for (unsigned int i = 0; i < lists->n_pids && !err; i++)
-		err = process_look(l, lists->pids[i]);
-	for (size_t i = 0; i < l->below.n && !err; i++)
-		err = l->below.list[i].pid != own ? process_look(l, l->below.list[i].pid) : 0;
-	dir = lists->n_pids ? NULL : opendir(l->at->proc);
+	for (size_t i = 0; i < l->listed->n && !err; i++)
+		if (pid_passes(l, list[i].pid))
+			err = process_look(l, list[i].pid, list[i].tid);
+	return err;
+}
+
+/* Looks at all threads of all processes in /proc. 0 or -ENOMEM. */
+static int processes_look(struct looking *l)
+{
+	unsigned int pid;
+	struct dirent *e;
+	DIR *dir = opendir(l->at->proc);
+	int err = 0;
+
 	while (dir && !err && (e = readdir(dir))) {
 		pid = is_number(e->d_name) ? strtoul(e->d_name, NULL, 10) : 0;
-		err = pid && pid != own ? process_look(l, pid) : 0;
+		err = pid && pid_passes(l, pid) ? process_look(l, pid, 0) : 0;
 	}
 	if (dir)
 		closedir(dir);
 	return err;
 }
 
-/* Whether any request waits for a FUSE daemon. The files are the kernel's: no daemon is asked. */
-static bool fuse_waits(const char *connections)
+static bool fuse_is_mounted(const struct mounts *m)
 {
-	DIR *dir = opendir(connections);
+	for (size_t i = 0; i < m->n; i++)
+		if (is_fuse(m->list[i].type))
+			return true;
+	return false;
+}
+
+/* Whether a request may wait for a FUSE daemon. The files are the kernel's: no daemon is asked.
+ * Where these files are not mounted, any FUSE file system will do. */
+static bool fuse_waits(const struct looking *l)
+{
+	DIR *dir = opendir(l->at->fuse);
+	bool waits = false, told = false;
 	char path[300], text[32];
-	bool waits = false;
 	struct dirent *e;
 
 	while (dir && !waits && (e = readdir(dir))) {
 		snprintf(path, sizeof(path), "%s/waiting", e->d_name);
-		waits = is_number(e->d_name) &&
-			text_read(dirfd(dir), path, text, sizeof(text)) > 0 && atoi(text) > 0;
+		if (!is_number(e->d_name) || text_read(dirfd(dir), path, text, sizeof(text)) <= 0)
+			continue;
+		told = true;
+		waits = atoi(text) > 0;
 	}
 	if (dir)
 		closedir(dir);
-	return waits;
+	return waits || (!told && fuse_is_mounted(&l->mounts));
 }
 
 /* The descendants of the processes chosen by --pid. 0 or -errno. */
@@ -450,20 +526,75 @@ static int below_read(const struct session_conf *conf, struct processes *ret_bel
 	return err;
 }
 
-static int by_thread(const void *a, const void *b)
+/* Those first which wait for a server: others may wait for them. */
+static int by_wait(const void *a, const void *b)
 {
 	const struct hung *x = &((const struct waiting_thread *)a)->row;
 	const struct hung *y = &((const struct waiting_thread *)b)->row;
 
+	if (x->stratum != y->stratum)
+		return x->stratum < y->stratum ? 1 : -1;
 	return x->pid != y->pid ? (x->pid > y->pid) - (x->pid < y->pid)
 				: (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-int hung_look(const struct hung_places *at, const struct session_conf *conf, uint64_t now,
-	      struct hung_threads *ret_threads)
+bool hung_wanted(const struct session_conf *conf)
+{
+	return conf->hung && conf->layer == LAYER_OPS && !conf->follow && !conf->lists.n_files &&
+	       !conf->lists.n_cgroups;
+}
+
+/* Reads all that the iterator writes. 0 or -ENOMEM. */
+static int list_take(int fd, struct hung_list *list)
+{
+	char *text = NULL;
+	size_t len = 0, cap = 0;
+	ssize_t more = 1;
+
+	while (more > 0) {
+		if (len + sizeof(struct listed_task) > cap) {
+			char *larger = realloc(text, 2 * cap + (64 << 10));
+
+			if (!larger) {
+				free(text);
+				return -ENOMEM;
+			}
+			text = larger;
+			cap = 2 * cap + (64 << 10);
+		}
+		more = read(fd, text + len, cap - len);
+		len += more > 0 ? more : 0;
+	}
+	list->list = (struct listed_task *)text;
+	list->n = len / sizeof(*list->list);
+	list->known = !more;
+	if (list->n)
+		qsort(list->list, list->n, sizeof(*list->list), by_tid);
+	return 0;
+}
+
+int hung_list_read(const struct bpf_program *prog, struct hung_list *ret_list)
+{
+	struct bpf_link *link;
+	int fd, err = 0;
+
+	if (bpf_program__fd(prog) < 0 || !pidns_is_first())
+		return 0;
+	link = bpf_program__attach_iter(prog, NULL);
+	fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
+	if (fd >= 0)
+		err = list_take(fd, ret_list);
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return err;
+}
+
+int hung_look(const struct hung_places *at, const struct session_conf *conf,
+	      const struct hung_list *listed, uint64_t now, struct hung_threads *ret_threads)
 {
 	struct hung_threads h = { .since_ns = now };
-	struct looking l = { .at = at, .conf = conf, .fuse = fuse_waits(at->fuse), .h = &h };
+	struct looking l = { .at = at, .conf = conf, .listed = listed, .h = &h };
 	char path[PATH_MAX];
 	int err = conf->children ? below_read(conf, &l.below) : 0;
 
@@ -472,8 +603,9 @@ int hung_look(const struct hung_places *at, const struct session_conf *conf, uin
 	syscalls_fill(l.calls, l.offsets, conf->kinds, &conf->only, false);
 	snprintf(path, sizeof(path), "%s/self/mountinfo", at->proc);
 	mounts_read_from(path, &l.mounts); /* if this fails, no mount is known */
+	l.fuse = fuse_waits(&l);
 	if (!err)
-		err = processes_look(&l);
+		err = listed->known && !l.fuse ? listed_look(&l) : processes_look(&l);
 	processes_free(&l.below);
 	mounts_free(&l.mounts);
 	mounts_free(&l.others);
@@ -482,7 +614,7 @@ int hung_look(const struct hung_places *at, const struct session_conf *conf, uin
 		return err;
 	}
 	if (h.n)
-		qsort(h.list, h.n, sizeof(*h.list), by_thread);
+		qsort(h.list, h.n, sizeof(*h.list), by_wait);
 	*ret_threads = h;
 	return 0;
 }

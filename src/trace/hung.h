@@ -15,6 +15,8 @@
 
 #include "base/snapshot.h"
 
+struct bpf_program;
+struct listed_task;
 struct session_conf;
 struct state_layout;
 
@@ -31,14 +33,29 @@ struct hung_places {
 };
 extern const struct hung_places hung_places;
 
+/* Threads which wait, by the kernel's own list (task_list()), sorted by thread. */
+struct hung_list {
+	struct listed_task *list;
+	size_t n;
+	bool known; /* false: there is no list, so /proc tells which threads wait */
+};
+
+/* Whether a run with this configuration looks for such threads. A command begins after the start;
+ * and files and cgroups of threads would cost too much. */
+bool hung_wanted(const struct session_conf *conf);
+
+/* Reads the list by the iterator @prog. The caller frees ret_list->list. If @prog is not loaded, or
+ * in a pid namespace with other numbers, there is no list. 0 or -ENOMEM. */
+int hung_list_read(const struct bpf_program *prog, struct hung_list *ret_list);
+
 /*
  * The first look, at @now (CLOCK_MONOTONIC): notes all threads in an uninterruptible wait which
  * pass the filters of @conf, and those which wait for a FUSE daemon. Needs the rights of ptrace for
  * all but state and name of a thread. 0 with @ret_threads, which the caller frees, or -ENOMEM.
  * Without /proc there are none.
  */
-int hung_look(const struct hung_places *at, const struct session_conf *conf, uint64_t now,
-	      struct hung_threads *ret_threads);
+int hung_look(const struct hung_places *at, const struct session_conf *conf,
+	      const struct hung_list *listed, uint64_t now, struct hung_threads *ret_threads);
 void hung_done(struct hung_threads *h);
 
 /* The states of threads by which a call is known to last still; .layout NULL: not known. */

@@ -7,6 +7,7 @@
 #include <bpf/libbpf.h>
 
 #include "trace/btf.h"
+#include "trace/hung.h"
 #include "trace/maps.h"
 #include "trace/session.h"
 
@@ -63,6 +64,8 @@ unsigned int plan_asked(const struct session_conf *conf)
 		asks |= ASK_SERVED;
 	if (conf->follow || conf->children)
 		asks |= ASK_CHILD;
+	if (hung_wanted(conf))
+		asks |= ASK_HUNG;
 	if (conf->by == BY_THREAD || conf->helpers)
 		asks |= ASK_BEHALF;
 	if (conf->by == BY_CGROUP)
@@ -393,11 +396,16 @@ const struct program programs[] = {
 	AIO_END(enter_aio_complete, HOOK_FENTRY, .backup = true),
 	AIO_END(kenter_aio_complete, HOOK_KPROBE),
 
+	{ .at = PROG(on_task),
+	  .hook = HOOK_ITER,
+	  .target = "task",
+	  .asks = ASK_HUNG,
+	  .needs = NEED_TASK_ITER },
 	{ .at = PROG(on_task_file),
 	  .hook = HOOK_ITER,
 	  .target = "task_file",
 	  .asks = ASK_FS,
-	  .needs = NEED_TASK_ITER },
+	  .needs = NEED_FILE_ITER },
 	TEMPLATE(read, "generic_file_read_iter", READ),
 	TEMPLATE(write, "generic_file_write_iter", WRITE),
 	TEMPLATE(fsync, "vfs_fsync_range", FSYNC),
@@ -498,10 +506,11 @@ static unsigned int needs_met(struct feature *f)
 	return (f->interrupt_level ? NEED_LEVEL : NEED_NO_LEVEL) |
 	       (has_hook(f, "btf_trace_fuse_request_send", "fuse") ? NEED_FUSE_EVENTS
 								   : NEED_FUSE_FUNCTIONS) |
-	       (perf ? NEED_PERF_CALLS : NEED_TP_CALLS) | (f->task_iter ? NEED_TASK_ITER : 0) |
-	       (pause == 6 || pause == 10 ? NEED_PAUSE : 0) | (feature_uring(f) ? NEED_URING : 0) |
-	       (feature_aio(f) ? NEED_AIO : 0) | (feature_nfsd(f) ? NEED_NFSD : 0) |
-	       (feature_ksmbd(f) ? NEED_KSMBD : 0) | (can_find_vma(f) ? NEED_FIND_VMA : 0) |
+	       (perf ? NEED_PERF_CALLS : NEED_TP_CALLS) | (f->file_iter ? NEED_FILE_ITER : 0) |
+	       (f->task_iter ? NEED_TASK_ITER : 0) | (pause == 6 || pause == 10 ? NEED_PAUSE : 0) |
+	       (feature_uring(f) ? NEED_URING : 0) | (feature_aio(f) ? NEED_AIO : 0) |
+	       (feature_nfsd(f) ? NEED_NFSD : 0) | (feature_ksmbd(f) ? NEED_KSMBD : 0) |
+	       (can_find_vma(f) ? NEED_FIND_VMA : 0) |
 	       (feature_has_function(f, "do_mem_abort") ? NEED_ABORT : NEED_EXCEPTION) |
 	       (f->func == FUNC_FENTRY && feature_has_function(f, "handle_mm_fault")
 			? NEED_FAULT_EXIT
@@ -513,7 +522,7 @@ static const char other_fits[] = "another program fits this kernel";
 
 static const char *why_unmet(unsigned int needs)
 {
-	if (needs & NEED_TASK_ITER)
+	if (needs & (NEED_FILE_ITER | NEED_TASK_ITER))
 		return "this kernel has no such iterator";
 	if (needs & NEED_PAUSE)
 		return "this kernel's tracepoint does not report the pause";
@@ -578,7 +587,7 @@ const char *plan_why_not(const struct plan *p, const struct program *prog)
 /* Whether this run probes functions by the method of @prog. */
 static bool probe_fits(const struct plan *p, const struct program *prog)
 {
-	if (prog->hook == HOOK_ITER)
+	if (prog->hook == HOOK_ITER && prog->asks & ASK_FS)
 		return p->func != FUNC_NONE; /* the iterator finds functions to probe */
 	if (!is_function(prog))
 		return true;

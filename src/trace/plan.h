@@ -42,6 +42,7 @@ enum ask {
 	ASK_CGROUPS = 1 << 17, /* paths of new cgroups */
 	ASK_SERVERS = 1 << 16, /* requests of file systems to servers and daemons */
 	ASK_SERVED = 1 << 18,  /* requests to nfsd or ksmbd as operations */
+	ASK_HUNG = 1 << 19,    /* threads which have waited since before the start */
 };
 
 enum hook {
@@ -89,9 +90,9 @@ struct program {
 enum need {
 	NEED_LEVEL = 1 << 0, /* programs can read the interrupt level */
 	NEED_NO_LEVEL = 1 << 1,
-	NEED_TP_CALLS = 1 << 2,   /* system calls by typed tracepoints */
-	NEED_PERF_CALLS = 1 << 3, /* by perf's tracepoints, whose programs are not preempted */
-	NEED_TASK_ITER = 1 << 4,
+	NEED_TP_CALLS = 1 << 2,     /* system calls by typed tracepoints */
+	NEED_PERF_CALLS = 1 << 3,   /* by perf's tracepoints, whose programs are not preempted */
+	NEED_FILE_ITER = 1 << 4,    /* there is an iterator over open files */
 	NEED_PAUSE = 1 << 5,        /* balance_dirty_pages reports how long the thread will sleep */
 	NEED_URING = 1 << 6,        /* tracepoints of io_uring identify their request */
 	NEED_URING_REQ = 1 << 7,    /* the tracepoint of its submission has this name */
@@ -104,8 +105,9 @@ enum need {
 	NEED_FAULT_EVENT = 1 << 14, /* or software events are, where functions cannot be probed */
 	NEED_FUSE_EVENTS = 1 << 15, /* tracepoints report the requests of FUSE (6.11) */
 	NEED_FUSE_FUNCTIONS = 1 << 16, /* or functions do */
+	NEED_TASK_ITER = 1 << 18,      /* there is an iterator over threads */
 	NEED_NFSD = 1 << 17,           /* nfsd is there, and its functions can be probed */
-	NEED_KSMBD = 1 << 18,          /* ksmbd is there, and its functions can be probed */
+	NEED_KSMBD = 1 << 19,          /* ksmbd is there, and its functions can be probed */
 	/* pairs: a kernel has one need of each pair */
 	NEED_ALTERNATIVES = NEED_URING_REQ | NEED_URING_SQE | NEED_EXCEPTION | NEED_ABORT |
 			    NEED_FAULT_EXIT | NEED_FAULT_EVENT | NEED_FUSE_EVENTS |

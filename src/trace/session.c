@@ -368,11 +368,19 @@ static int cells_open(struct session *s, const struct bpf_conf *conf, struct rea
 	return maps_map(t->maps.slot_rq_cells, (void **)&s->slot_rqs, &s->slot_rqs_len, why);
 }
 
-/* A command begins after the start. By file and cgroup, /proc cannot choose threads at no cost. */
-static bool looks_for_hung(const struct session_conf *conf)
+/* Looks for threads which wait already. 0, or -1 with @why. */
+static int hung_begin(struct session *s, struct reason *why)
 {
-	return conf->hung && conf->layer == LAYER_OPS && !conf->follow && !conf->lists.n_files &&
-	       !conf->lists.n_cgroups;
+	struct hung_list listed = {};
+	int err;
+
+	if (!hung_wanted(&s->conf))
+		return 0;
+	err = hung_list_read(s->trace->progs.on_task, &listed);
+	if (!err)
+		err = hung_look(&hung_places, &s->conf, &listed, s->since_ns, &s->hung);
+	free(listed.list);
+	return err ? reason_no_memory(why) : 0;
 }
 
 static int session_start(struct session *s, struct reason *why)
@@ -415,9 +423,7 @@ static int session_start(struct session *s, struct reason *why)
 	for (int i = 0; i < LOST_N; i++)
 		s->lost[i] = s->live->lost[i];
 	s->live->since_ns = s->since_ns = clock_ns();
-	return looks_for_hung(&s->conf) && hung_look(&hung_places, &s->conf, s->since_ns, &s->hung)
-		       ? reason_no_memory(why)
-		       : 0;
+	return hung_begin(s, why);
 }
 
 int session_open(const struct session_conf *conf, struct session **ret_session, struct reason *why)

@@ -80,7 +80,8 @@ int trials_run(void (*fn)(void *arg, const struct trial *t), void *arg, struct f
 
 	if (!names)
 		return -errno;
-	plan_init(&plan, f, plan_asked(&variants[0]), ~0U);
+	/* a run of a command does not look for hung threads */
+	plan_init(&plan, f, plan_asked(&variants[0]) | ASK_HUNG, ~0U);
 	for (size_t i = 0; i < programs_n; i++)
 		errs[i] = plan_why_not(&plan, &programs[i]) ? -ENOENT : 0;
 	for (size_t i = 0; i < sizeof(variants) / sizeof(*variants); i++)

@@ -545,7 +545,7 @@ def session(gate: Gate) -> None:
 
 
 def compare_before(gate: Gate, file: Path, opened: BinaryIO) -> None:
-    """Threads which hung before the start are named, with the server of an open file, and others are not."""
+    """Threads which hung before the start are named, with their servers, and others are not."""
     disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=50 * MS, size=64)
     commands = [["head", "-c", "1"], ["stat", str(file.parent / "none")],
                 ["dd", f"if={disk.path}", "of=/dev/null", "bs=4k", "iflag=direct"]]
@@ -563,7 +563,8 @@ def compare_before(gate: Gate, file: Path, opened: BinaryIO) -> None:
     found = {comm: tuple(r[m] for m in ("op", "fs", "stratum", "server", "file")) for comm, r in rows.items()}
     gate.check("before.read", found.get("head") == ("read", "nfs4", "server", "10.99.0.1:/", str(file)),
                found=str(found.get("head")))
-    gate.check("before.stat", found.get("stat", ())[::2][:2] == ("meta", "server"), found=str(found.get("stat")))
+    gate.check("before.stat", found.get("stat") == ("meta", "nfs4", "server", "10.99.0.1:/", commands[1][1]),
+               found=str(found.get("stat")))
     gate.check("before.what", rows.get("stat", {}).get("what") == "NFS server",
                found=str(rows.get("stat", {}).get("symbol")))
     gate.check("before.short", "dd" not in rows and trace.total("count", op="read", fs="bdev") > 0,

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bpf/conf.h"
 #include "trace/hung.h"
 #include "trace/session.h"
 #include "trace/unfinished.h"
@@ -31,6 +32,8 @@ static char root[64], fuse[128];
 static struct hung_places at = { root, fuse };
 static struct hung_threads h;
 static struct snapshot sn;
+static struct hung_list listed;
+static char waiting[160]; /* how many requests wait for a FUSE daemon */
 
 /* A thread as /proc shows it. Empty: /proc says nothing. */
 struct shown {
@@ -125,12 +128,15 @@ static int start(void **state)
 	char path[128];
 
 	(void)state;
+	listed = (struct hung_list){};
 	alarm(60); /* a test which reads a FIFO waits for ever */
 	strcpy(root, "/tmp/iostrata-hung-XXXXXX");
 	assert_non_null(mkdtemp(root));
 	snprintf(fuse, sizeof(fuse), "%s/connections", root);
 	snprintf(path, sizeof(path), "%s/self/mountinfo", root);
 	put(path, mounts, strlen(mounts));
+	snprintf(waiting, sizeof(waiting), "%s/42/waiting", fuse);
+	put(waiting, "0\n", 2);
 	return 0;
 }
 
@@ -157,7 +163,7 @@ static const struct session_conf all = { .kinds = ~0U };
 static size_t look(const struct session_conf *conf)
 {
 	hung_done(&h);
-	assert_int_equal(hung_look(&at, conf, SINCE, &h), 0);
+	assert_int_equal(hung_look(&at, conf, &listed, SINCE, &h), 0);
 	return h.n;
 }
 
@@ -298,17 +304,14 @@ static void others_are_left_out(void **state)
 /* A wait for a daemon may be interrupted, so its thread sleeps like any other. */
 static void a_daemon_is_waited_for(void **state)
 {
+	struct listed_task look_up = { .pid = PID, .tid = PID, .dev = 43 };
 	struct shown t = reader;
-	char waiting[160];
 
 	(void)state;
 	t.state = "S";
 	t.wchan = "request_wait_answer";
 	show(&t, SYS_read);
 	show_file(&t, "/mnt/a b/f", "32");
-	assert_int_equal(look(&all), 0);
-	snprintf(waiting, sizeof(waiting), "%s/42/waiting", fuse);
-	put(waiting, "0\n", 2);
 	assert_int_equal(look(&all), 0);
 	put(waiting, "1\n", 2);
 	assert_int_equal(look(&all), 1);
@@ -318,6 +321,21 @@ static void a_daemon_is_waited_for(void **state)
 	assert_int_equal(sn.hung[0].stratum, ST_SERVER);
 	put_of(&t, "wchan", "do_poll");
 	assert_int_equal(look(&all), 0);
+	/* not told how many wait, so any may */
+	put_of(&t, "wchan", "fuse_get_req");
+	unlink(waiting);
+	assert_int_equal(look(&all), 1);
+	put(waiting, "0\n", 2);
+	assert_int_equal(look(&all), 0);
+	/* it looks up a path */
+	listed = (struct hung_list){ &look_up, 1, true };
+	show(&t, SYS_openat);
+	assert_int_equal(look(&all), 1);
+	assert_int_equal(read_again(NULL, 0), 1);
+	assert_string_equal(sn.hung[0].server, "/mnt/a b");
+	t.switches++;
+	show_stat(&t);
+	assert_int_equal(read_again(NULL, 0), 0);
 }
 
 static void numbers_are_of_32_bit_calls(void **state)
@@ -557,22 +575,77 @@ static void operations_are_told_once(void **state)
 	assert_int_equal(sn.n_hung, 0);
 }
 
+/* Those which wait for a server come first. */
 static void many_are_in_order(void **state)
 {
 	struct shown t = reader;
 
 	(void)state;
+	t.pid = t.tid = PID + 200;
+	t.wchan = "rpc_wait_bit_killable";
+	show(&t, SYS_openat);
+	t.wchan = reader.wchan;
 	for (int i = 0; i < 101; i++) {
 		t.tid = PID + i * 37 % 101;
 		t.pid = PID + i * 37 % 101 / 50;
 		show(&t, SYS_read);
 	}
-	assert_int_equal(look(&all), 101);
-	assert_int_equal(read_again(NULL, 0), 101);
+	assert_int_equal(look(&all), 102);
+	assert_int_equal(read_again(NULL, 0), 102);
+	assert_int_equal(sn.hung[0].tid, PID + 200);
 	for (unsigned int i = 0; i < 101; i++) {
-		assert_int_equal(sn.hung[i].tid, PID + i);
-		assert_int_equal(sn.hung[i].pid, PID + i / 50);
+		assert_int_equal(sn.hung[i + 1].tid, PID + i);
+		assert_int_equal(sn.hung[i + 1].pid, PID + i / 50);
 	}
+}
+
+/* The threads of the kernel's list are looked at, and no others; paths have their file system. */
+static void paths_are_listed(void **state)
+{
+	struct listed_task list[] = { { .pid = PID, .tid = PID + 1, .dev = 42 },
+				      { .pid = PID, .tid = PID + 2, .dev = 42, .path = "../a" },
+				      { .pid = PID + 5, .tid = PID + 5 },
+				      { .pid = PID + 6, .tid = PID + 6, .dev = 4711 } };
+	struct session_conf conf = all;
+	struct shown t = reader;
+
+	(void)state;
+	memset(list[0].path, 'a', sizeof(list[0].path)); /* without a NUL */
+	t.wchan = "rpc_wait_bit_killable";
+	show(&t, SYS_openat);
+	t.tid = PID + 1;
+	show(&t, SYS_openat);
+	t.tid = PID + 2;
+	show(&t, SYS_openat);
+	assert_int_equal(look(&all), 3);
+	listed = (struct hung_list){ list, 4, true }; /* the last two have ended */
+	assert_int_equal(look(&all), 2);
+	assert_int_equal(read_again(NULL, 0), 2);
+	assert_int_equal(strlen(sn.hung[0].file), sizeof(list[0].path));
+	assert_string_equal(sn.hung[1].file, "../a");
+	assert_string_equal(sn.hung[1].fs, "nfs4");
+	assert_string_equal(sn.hung[1].server, "10.0.0.7:/home");
+	conf.lists.n_devs = 1;
+	conf.lists.devs[0] = 42;
+	assert_int_equal(look(&conf), 2);
+	conf.lists.devs[0] = 43;
+	assert_int_equal(look(&conf), 0);
+	conf = all;
+	conf.lists.n_pids = 1;
+	conf.lists.pids[0] = PID;
+	assert_int_equal(look(&conf), 2);
+	conf.lists.pids[0] = PID + 5;
+	assert_int_equal(look(&conf), 0);
+	/* the call is told by its descriptor, if it has one */
+	show(&t, SYS_read);
+	show_file(&t, "/srv/f", "20");
+	assert_int_equal(look(&all), 2);
+	assert_int_equal(read_again(NULL, 0), 2);
+	assert_string_equal(sn.hung[1].file, "/srv/f");
+	assert_string_equal(sn.hung[1].fs, "ext4");
+	/* the list has threads in state S only if they look up a path */
+	put(waiting, "1\n", 2);
+	assert_int_equal(look(&all), 3);
 }
 
 static void without_proc_there_are_none(void **state)
@@ -580,7 +653,7 @@ static void without_proc_there_are_none(void **state)
 	const struct hung_places nowhere = { "/nonexistent", "/nonexistent" };
 
 	(void)state;
-	assert_int_equal(hung_look(&nowhere, &all, SINCE, &h), 0);
+	assert_int_equal(hung_look(&nowhere, &all, &listed, SINCE, &h), 0);
 	assert_int_equal(h.n, 0);
 }
 
@@ -605,6 +678,7 @@ int main(void)
 		TEST(calls_last_over_wakings),
 		TEST(operations_are_told_once),
 		TEST(many_are_in_order),
+		TEST(paths_are_listed),
 		TEST(without_proc_there_are_none),
 	};
 

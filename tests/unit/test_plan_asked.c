@@ -50,11 +50,36 @@ static void a_layer_alone_and_helpers_need_all(void **state)
 	assert_int_equal(plan_kinds(&conf), ~0U);
 }
 
+/* Threads which hung before are looked for where they may be, and can be chosen. */
+static void hung_threads_are_asked_for(void **state)
+{
+	struct session_conf conf = { .layer = LAYER_OPS, .kinds = ~0U };
+
+	(void)state;
+	assert_false(plan_asked(&conf) & ASK_HUNG);
+	conf.hung = true;
+	assert_true(plan_asked(&conf) & ASK_HUNG);
+	conf.lists.n_pids = conf.lists.n_comms = conf.lists.n_devs = 1;
+	assert_true(plan_asked(&conf) & ASK_HUNG);
+	conf.lists.n_cgroups = 1;
+	assert_false(plan_asked(&conf) & ASK_HUNG);
+	conf.lists.n_cgroups = 0;
+	conf.lists.n_files = 1;
+	assert_false(plan_asked(&conf) & ASK_HUNG);
+	conf.lists.n_files = 0;
+	conf.follow = true;
+	assert_false(plan_asked(&conf) & ASK_HUNG);
+	conf.follow = false;
+	conf.layer = LAYER_BLK;
+	assert_false(plan_asked(&conf) & ASK_HUNG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_are_those_that_operations_call),
 		cmocka_unit_test(a_layer_alone_and_helpers_need_all),
+		cmocka_unit_test(hung_threads_are_asked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

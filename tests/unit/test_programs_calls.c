@@ -1176,6 +1176,46 @@ static void prints(struct kfile *f, u64 expected)
 	assert_int_equal(machine.prints, expected);
 }
 
+/* Threads in an uninterruptible wait, each with the path which it looks up, if any. */
+static void test_waiting_threads_are_listed(void **state)
+{
+	struct bpf_iter_meta meta = { (void *)0x9000 };
+	struct bpf_iter__task ctx = { &meta, NULL };
+	struct super_block sb = { .s_dev = 42 };
+	struct vfsmount mnt = { .mnt_sb = &sb };
+	struct filename name = { "/srv/none" };
+	struct nameidata lookup = { .path = { .mnt = &mnt }, .name = &name };
+	struct listed_task *listed = &machine.listed;
+
+	(void)state;
+	RUN(on_task, &ctx); /* the iterator's last call */
+	ctx.task = &alice.t;
+	alice.state = 1;
+	RUN(on_task, &ctx);
+	assert_int_equal(machine.lists, 0);
+	alice.state = 2;
+	alice.t.flags = PF_KTHREAD;
+	RUN(on_task, &ctx);
+	assert_int_equal(machine.lists, 0);
+	alice.t.flags = 0;
+	alice.state = 0x102; /* a fatal signal wakes it */
+	RUN(on_task, &ctx);
+	assert_int_equal(machine.lists, 1);
+	assert_int_equal(listed->pid, alice.t.tgid);
+	assert_int_equal(listed->tid, alice.t.pid);
+	assert_int_equal(listed->dev, 0);
+	assert_string_equal(listed->path, "");
+	alice.t.nameidata = &lookup;
+	RUN(on_task, &ctx);
+	alice.state = 1; /* it waits for a FUSE daemon */
+	RUN(on_task, &ctx);
+	alice.state = 0;
+	RUN(on_task, &ctx);
+	assert_int_equal(machine.lists, 3);
+	assert_int_equal(listed->dev, 42);
+	assert_string_equal(listed->path, "/srv/none");
+}
+
 static void test_functions_of_file_systems(void **state)
 {
 	static const u64 ext4s[] = { 0x10000, 0x10000, 0x20000, 0x20000,
@@ -1278,6 +1318,7 @@ int main(void)
 		TEST(test_busiest_thread_of_several_cpus),
 		TEST(test_uring_beside_another),
 		TEST(test_uring_thread_off_the_cpu),
+		TEST(test_waiting_threads_are_listed),
 		TEST(test_functions_of_file_systems),
 	};
 

@@ -250,7 +250,9 @@ static struct {
 	bool no_current_btf;              /* a kernel that has no bpf_get_current_task_btf() */
 	int (*goes_on)(void *ctx, u32 i); /* in another program; not 0: there is none */
 	u64 printed[8], prints;           /* by an iterator: the last line's, and how many */
-	void (*at_barrier)(void);         /* what comes between, if anything does */
+	struct listed_task listed;        /* likewise: the last thread; and how many */
+	int lists;
+	void (*at_barrier)(void); /* what comes between, if anything does */
 } machine;
 
 static inline void barrier_comes(void)
@@ -400,6 +402,13 @@ static void seq_print(struct seq_file *seq, const char *format, ...)
 		machine.printed[i] = va_arg(args, u64);
 	va_end(args);
 	machine.prints++;
+}
+
+static long bpf_seq_write(struct seq_file *seq, const void *data, u32 len)
+{
+	memcpy(&machine.listed, data, len == sizeof(machine.listed) ? len : 0);
+	machine.lists++;
+	return 0;
 }
 
 static u64 bpf_get_attach_cookie(void *ctx)

@@ -152,7 +152,8 @@ static void machine_start(void)
 	MAP_ARRAY(slot_rq_cells, SLOT_CELLS(RQ_CPUS));
 	root_dentry = (struct dentry){ .d_parent = &root_dentry };
 	mnt_dentry = (struct dentry){ .d_parent = &root_dentry, .d_name.name = (const u8 *)"mnt" };
-	root_mount = (struct mount){ &root_mount, NULL, { &root_dentry }, (void *)0x5000 };
+	root_mount =
+		(struct mount){ &root_mount, NULL, { .mnt_root = &root_dentry }, (void *)0x5000 };
 	root_fs.root = (struct path){ &root_mount.mnt, &root_dentry };
 	machine.now = 1000000;
 	live.since_ns = machine.now;
@@ -192,7 +193,9 @@ static void file_init(struct kfile *f, const char *fs, u32 dev, u64 ino, u16 mod
 				     .d_parent = &f->root,
 				     .d_name.name = (const u8 *)"file" };
 	f->dentry.d_hash.pprev = (void *)0x6000; /* it is not deleted */
-	f->mount = (struct mount){ &root_mount, &mnt_dentry, { &f->root }, (void *)0x5000 };
+	f->mount = (struct mount){
+		&root_mount, &mnt_dentry, { .mnt_root = &f->root }, (void *)0x5000
+	};
 	f->f.f_path = (struct path){ &f->mount.mnt, &f->dentry };
 }
 

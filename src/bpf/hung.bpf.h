@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* hung.bpf.h - lists threads which wait, before anything is known of them by events. */
+#ifndef IOSTRATA_HUNG_BPF_H
+#define IOSTRATA_HUNG_BPF_H
+
+#include "wait.bpf.h"
+
+#define TASK_UNINTERRUPTIBLE 2 /* as in task_state_bits() */
+
+/*
+ * Writes a struct listed_task for @task, if it is a thread of user space in an uninterruptible
+ * wait, or in any wait while it looks up a path: FUSE lets its waits be interrupted. During a
+ * look-up, the kernel has the path in task_struct.nameidata. Nothing is locked: a thread which goes
+ * on meanwhile may have any path.
+ */
+static __always_inline void task_list(struct seq_file *seq, struct task_struct *task)
+{
+	struct listed_task listed = { .pid = task->tgid, .tid = task->pid };
+	struct nameidata *lookup = BPF_CORE_READ(task, nameidata);
+	u32 waits = TASK_UNINTERRUPTIBLE | (lookup ? TASK_INTERRUPTIBLE : 0);
+
+	if (task->flags & PF_KTHREAD || !(task_state_bits(task) & waits))
+		return;
+	if (lookup) {
+		listed.dev = BPF_CORE_READ(lookup, path.mnt, mnt_sb, s_dev);
+		bpf_probe_read_kernel_str(listed.path, sizeof(listed.path),
+					  BPF_CORE_READ(lookup, name, name));
+	}
+	bpf_seq_write(seq, &listed, sizeof(listed));
+}
+
+#endif
