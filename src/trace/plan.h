@@ -114,7 +114,7 @@ enum need {
 			    NEED_FUSE_FUNCTIONS,
 };
 
-enum { MAX_PROGRAMS = 176, MAX_REFUSED = 32 };
+enum { MAX_PROGRAMS = 192, MAX_REFUSED = 32 };
 
 /* The programs for one run. */
 struct plan {
