@@ -922,7 +922,9 @@ static void test_path_of_mounts(void **state)
 
 	(void)state;
 	sub = (struct dentry){ .d_parent = &middle_root, .d_name.name = (const u8 *)"sub" };
-	middle = (struct mount){ &root_mount, &mnt_dentry, { &middle_root }, (void *)0x5000 };
+	middle = (struct mount){
+		&root_mount, &mnt_dentry, { .mnt_root = &middle_root }, (void *)0x5000
+	};
 	ext4.mount.mnt_parent = &middle;
 	ext4.mount.mnt_mountpoint = &sub;
 	n = named();
