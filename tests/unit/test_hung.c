@@ -294,6 +294,16 @@ static void others_are_left_out(void **state)
 		if (look(&all))
 			fail_msg("case %zu", i);
 	}
+	t = reader;
+	t.pid = t.tid = getpid();
+	show(&t, SYS_read);
+	assert_int_equal(look(&all), 0);
+	/* a function of unknown meaning, but a call for I/O */
+	t = reader;
+	t.wchan = "rwsem_down_write_slowpath";
+	show(&t, SYS_read);
+	show_file(&t, "/srv/f", "20");
+	assert_int_equal(look(&all), 1);
 	show(&reader, SYS_read);
 	show_file(&reader, "pipe:[12]", "31");
 	assert_int_equal(look(&all), 0);
@@ -404,6 +414,12 @@ static void threads_refused_are_counted(void **state)
 	t.switches++;
 	show_stat(&t);
 	assert_int_equal(read_again(NULL, 0), 0);
+	assert_int_equal(sn.hung_refused, 0);
+	/* the function alone tells enough */
+	t.wchan = "rpc_wait_bit_killable";
+	show(&t, SYS_read);
+	assert_int_equal(look(&all), 1);
+	assert_int_equal(read_again(NULL, 0), 1);
 	assert_int_equal(sn.hung_refused, 0);
 }
 
@@ -552,7 +568,20 @@ static void calls_last_over_wakings(void **state)
 	tasks[1].task = 2;
 	assert_int_equal(later(&t, &states), 0);
 	assert_int_equal(later(&reader, &states), 1);
+	/* whoever sleeps in state S may do so outside of a call */
+	tasks[1].task = 0;
+	t.state = "S";
+	t.wchan = "request_wait_answer";
+	put(waiting, "1\n", 2);
+	show(&t, SYS_read);
+	assert_int_equal(look(&all), 1);
+	t.switches++;
+	show_stat(&t);
+	assert_int_equal(read_again(&states, 0), 0);
+	put(waiting, "0\n", 2);
 	/* no program sees the end of this call */
+	t = reader;
+	t.switches++;
 	tasks[1].task = 0;
 	show(&reader, SYS_execve);
 	assert_int_equal(look(&all), 1);
