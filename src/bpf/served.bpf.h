@@ -167,8 +167,11 @@ static __always_inline bool served_by_nfsd(u64 rqst)
 static __always_inline void served_finish(struct task_state *t, long error, u64 number)
 {
 	struct op *op = &t->op;
-	long ret = error ? error : (long)op->len;
+	long ret;
 
+	op->fd = error; /* what comes from memory, the verifier does not walk once for each value */
+	barrier();
+	ret = op->fd ? op->fd : (long)op->len;
 	op->fd = -1;
 	op->len = number;
 	op_finish(t, ret, bpf_ktime_get_ns(), CONF(fault_single_writer));
