@@ -51,13 +51,13 @@ struct smb_server {
 	const char *name;
 };
 
-struct smb_header {
+struct smb_ids {
 	u64 before[3];
 	u64 message, tree, session;
 };
 
 struct smb_part {
-	const struct smb_header *header;
+	const struct smb_ids *header;
 	u64 len;
 };
 
@@ -1559,7 +1559,7 @@ enum { SMB_CREATE = 5, SMB_READ = 8 };
 static void smb_asked(u64 command, u64 message, struct ktask *to, u64 status)
 {
 	const u64 session = 0x5555555555555555;
-	const struct smb_header header = { .message = message, .session = session };
+	const struct smb_ids header = { .message = message, .session = session };
 	const struct smb_part part = { .header = &header };
 	const struct smb_message request = { .parts = &part };
 
@@ -1616,7 +1616,7 @@ static void test_rows_of_smb_async(void **state)
 /* No name is noted of a request whose beginning was not seen, or without functions. */
 static void test_rows_of_smb_without_name(void **state)
 {
-	const struct smb_header header = { .message = 23, .session = 5 };
+	const struct smb_ids header = { .message = 23, .session = 5 };
 	const struct smb_part part = { .header = &header };
 	const struct smb_message request = { .parts = &part };
 	struct server_key key;
