@@ -977,6 +977,8 @@ def compare_at_once(gate: Gate, point: Path) -> None:
 def ksmbd(gate: Gate) -> None:
     """What the kernel's SMB server does for a client of another network namespace."""
     gate.not_native("a file server and a network")
+    if machine.release() == (6, 1):
+        raise Skip("the ksmbd of 6.1.192 fails at a client's first CREATE: opinfo_put() gets NULL")
     disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=DELAY_MS * MS,
                             memory_backed=1, size=64)
     export = machine.mounted(gate.stack, gate.kept, disk, "ext4")
