@@ -416,7 +416,8 @@ GLOBAL int rpc_names_read(struct server_request *r, u64 op_at, u64 server_at)
  * was made since, as a text of the former one, or of its module, may have stood at this address. */
 static __always_inline void rpc_names_note(struct server_request *r, u64 task)
 {
-	u64 op_at = rpc_op_at(task), server_at = CONF(servers) ? rpc_server_at(task) : 0;
+	u64 op_at = number(rpc_op_at(task));
+	u64 server_at = CONF(servers) ? number(rpc_server_at(task)) : 0;
 
 	if (!CONF(transports_told) || r->transports != live.transports || r->op_at != op_at ||
 	    r->server_at != server_at)

@@ -336,8 +336,8 @@ static void requests_to_servers_are_named(void **state)
 	run_free(r);
 }
 
-/* What one epoch has of a name in a slot is added to what its hash has of this name, and taken out
- * of the slot. */
+/* The sums of an epoch in a slot are added to the row of the same name in the hash, and the slot is
+ * emptied. */
 static void slots_of_servers_are_emptied(void **state)
 {
 	static const struct server_key key = { .server = "10.0.0.7", .op = "GETATTR", .bucket = 3 };
