@@ -196,7 +196,7 @@ struct server_sums {
 
 /* The rows of NFS of one server and procedure, by epoch. A slot keeps its name until the end of the
  * run. Names without a slot have entries in the hash. */
-enum { SERVER_SLOTS = 128 };
+enum { SERVER_SLOTS = 64 };
 
 struct server_cell {
 	struct server_sums sums;

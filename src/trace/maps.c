@@ -34,7 +34,7 @@ enum {
 	WHY_ROWS = 4096,
 	DISKS_WITH_SLOTS = ROW_SLOTS / 4,
 	SERVER_REQUESTS = 2048, /* in flight */
-	RPC_PLACES = 8192,      /* the same of NFS, and places of such requests */
+	RPC_PLACES = 4096,      /* the same of NFS, and places of such requests */
 	SERVER_ROWS = 2048,
 	DAEMON_THREADS = 1024,
 	ROWS_PER_DISK = 64,

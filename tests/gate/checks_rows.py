@@ -28,6 +28,7 @@ MAX_RESIDENT_KB = 64 << 10
 MAX_OWN_KB = 6 << 10  # while it traces; the kernel's symbols and types, read at the start, are some MiB each
 # Maps that are allocated at once, by how many CPUs there may be; the last: as many as there are.
 THREADS_MB = 6.1
+RPC_MB = 1.2
 MAX_MAPS_MB = ((2, 12.5), (8, 26), (1 << 20, 64))
 DRAIN_S = 10  # DRAIN_CELLS_S in drain.c
 BUCKETS = 1184  # HIST_N in cell.h
@@ -142,8 +143,9 @@ def kernel_memory(gate: Gate) -> None:
             maps = [m for m in maps_of(trace.proc.pid) if not m["map_flags"] & 1]
             own = own_kb(trace.proc.pid)
         total = sum(m["memlock"] for m in maps) / 1e6
-        # before 6.1 the states of 8,192 threads, too
-        most = limit + (THREADS_MB if "tasks_overflow" in {m["name"][:14] for m in maps} else 0)
+        names = {m["name"][:14] for m in maps}
+        # before 6.1 the states of 8,192 threads, too; where SunRPC is loaded, slots and places of its requests
+        most = limit + (THREADS_MB if "tasks_overflow" in names else 0) + (RPC_MB if "server_slots" in names else 0)
         big = {m["name"]: f"{m['memlock'] / 1e6:.1f}" for m in maps if m["memlock"] > 1e6}
         gate.check("-".join(args).strip("-") or "ops", 1 < total <= most, possible_cpus=possible_cpus(),
                    mb=total, wanted=f"<={most}", **big)
