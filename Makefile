@@ -82,7 +82,7 @@ static: $(OBJS)
 	$(Q)$(MAKE) --no-print-directory STATIC=1 all
 	$(Q)cp $(B)/static/iostrata build/iostrata-static-$(ARCH)
 
-$(shell mkdir -p $(addprefix $(O)/,unit base cmd trace show capture analyse export run funcs top serve))
+$(shell mkdir -p $(addprefix $(O)/,unit base host common cmd trace show capture analyse export run funcs top serve))
 
 # trace_functions has the same programs with functions; see function.bpf.h.
 $(B)/trace_functions.bpf.o: BPF_CFLAGS += -DFUNCTIONS
@@ -208,7 +208,7 @@ install: all man
 
 # The image has the static program alone. Any tool that builds from a Containerfile can make the image.
 CONTAINER_TOOL ?= $(shell for tool in podman docker; do $$tool info >/dev/null 2>&1 && echo $$tool && break; done)
-VERSION = $(shell sed -n 's/.*IOSTRATA_VERSION "\(.*\)"/\1/p' src/run/cli.h)
+VERSION = $(shell sed -n 's/.*IOSTRATA_VERSION "\(.*\)"/\1/p' src/run/cmd.h)
 
 image: static
 	$(Q)[ -n "$(CONTAINER_TOOL)" ] || { echo "error: neither podman nor docker works here" >&2; exit 1; }

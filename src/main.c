@@ -14,10 +14,10 @@
 
 #include "base/clock.h"
 #include "base/opts.h"
-#include "base/privilege.h"
 #include "base/reason.h"
 #include "base/text.h"
-#include "run/cli.h"
+#include "host/privilege.h"
+#include "run/cmd.h"
 
 static const struct cmd *const commands[] = {
 	&cmd_breakdown, &cmd_top,     &cmd_funcs,   &cmd_serve,  &cmd_record, &cmd_watch,

@@ -10,8 +10,8 @@
 
 #include "base/reason.h"
 #include "show/screen.h"
-#include "top/print.h"
-#include "top/screen.h"
+#include "top/top_print.h"
+#include "top/top_screen.h"
 
 /* Primes, so that no two figures are alike by chance. */
 enum { PROCESSES = 53, SEED = 4711 };

@@ -30,11 +30,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/mounts.h"
 #include "base/names.h"
 #include "capture/segments.h"
 #include "capture/writer.h"
 #include "cell.h"
+#include "host/mounts.h"
 #include "planted.h"
 
 enum { THREADS = 7, FILES = 61, DEV = 7 << 20 | 3, FLUSH_ROWS = 40009 };

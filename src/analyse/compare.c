@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analyse/compare_sample.h"
-#include "analyse/compare_test.h"
+#include "analyse/compare_statistics.h"
 #include "analyse/stats.h"
 #include "base/names.h"
 #include "base/reason.h"
@@ -309,7 +309,7 @@ int compare_runs(struct compare *c, struct reason *why)
 	if (err)
 		return err;
 	change_split(c);
-	if (compare_test(c) || compare_doubt(c))
+	if (compare_statistics(c) || compare_doubt(c))
 		return reason_no_memory(why);
 	c->identical = c->n_rows && !c->n_lone;
 	for (size_t i = 0; i < c->n_rows; i++)

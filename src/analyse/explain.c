@@ -105,7 +105,7 @@ static int first_event(struct scan *s, void *pass, const struct stored_event *ev
 	int err = 0;
 
 	if (ev->kind == CHUNK_REQUESTS)
-		err = beside_add(&s->beside, s->rec, &ev->request);
+		err = explain_beside_add(&s->beside, s->rec, &ev->request);
 	if (err || !is_meant(s, ev))
 		return err;
 	s->e->n++;
@@ -217,17 +217,17 @@ static int values_choose(struct scan *s, struct second *p, const struct first *f
 		value_add(s, p, ATTR_BESIDE, a);
 	for (int attribute = ATTR_FILE; attribute < ATTR_TIME; attribute++) {
 		s->first_bin[attribute] = s->n_values;
-		for (unsigned int bin = 0; bin < attribute_bins(attribute); bin++)
+		for (unsigned int bin = 0; bin < explain_attribute_bins(attribute); bin++)
 			value_add(s, p, attribute, bin);
 	}
 	least = n * EXPLAIN_LEAST_PERCENT / 100;
 	least = least > EXPLAIN_LEAST ? least : EXPLAIN_LEAST;
 	for (int attribute = ATTR_FILE; attribute < ATTR_TIME; attribute++) {
-		if (attribute_bins(attribute))
+		if (explain_attribute_bins(attribute))
 			continue;
 		for (size_t i = 0; i < n; i++) {
-			scan_item_fill(&item, s, &first->slowest[i]);
-			list[i].key = attribute_value(s, &item, attribute);
+			explain_scan_item_fill(&item, s, &first->slowest[i]);
+			list[i].key = explain_attribute_value(s, &item, attribute);
 			list[i].owner = item.owner;
 			list[i].file = item.file;
 		}
@@ -272,18 +272,18 @@ static void value_count(struct scan *s, struct scan_value *v, unsigned int cell,
 static void values_count(struct scan *s, struct second *p, const struct scan_item *item,
 			 struct scan_slow *slow, bool is_slow)
 {
-	unsigned int cell = scan_cell(s, item->start_ns);
+	unsigned int cell = explain_scan_cell(s, item->start_ns);
 	struct scan_value *v;
-	uint64_t key, beside = beside_at(&s->beside, item->start_ns, item->thread);
+	uint64_t key, beside = explain_beside_at(&s->beside, item->start_ns, item->thread);
 
 	for (; beside; beside &= beside - 1)
 		value_count(s, &s->values[__builtin_ctzll(beside)], cell, slow, is_slow);
 	for (int attribute = ATTR_FILE; attribute < ATTR_TIME; attribute++) {
-		key = attribute_value(s, item, attribute);
+		key = explain_attribute_value(s, item, attribute);
 		if (key == NO_VALUE)
 			continue;
-		v = attribute_bins(attribute) ? &s->values[s->first_bin[attribute] + key]
-					      : value_find(s, p, attribute, key);
+		v = explain_attribute_bins(attribute) ? &s->values[s->first_bin[attribute] + key]
+						      : value_find(s, p, attribute, key);
 		if (v)
 			value_count(s, v, cell, slow, is_slow);
 	}
@@ -309,13 +309,13 @@ static int second_event(struct scan *s, void *pass, const struct stored_event *e
 
 	if (!is_meant(s, ev))
 		return 0;
-	scan_item_fill(&item, s, ev);
+	explain_scan_item_fill(&item, s, ev);
 	is_slow = item.total_ns > s->e->threshold_ns;
 	strata_add(is_slow ? s->e->slow_ns : s->e->others_ns, &item);
-	s->all[scan_cell(s, item.start_ns)]++;
+	s->all[explain_scan_cell(s, item.start_ns)]++;
 	s->fine[fine_of(s, item.start_ns)]++;
 	if (is_slow) {
-		s->slow[scan_cell(s, item.start_ns)]++;
+		s->slow[explain_scan_cell(s, item.start_ns)]++;
 		s->e->n_slow++;
 		slow = slow_place(s, pass);
 	}
@@ -405,7 +405,7 @@ static int first_end(struct scan *s, struct first *p, struct second *second)
 				  ? time_within(p, e->n, s->conf->percentile / 100)
 				  : s->conf->above_ns;
 	e->window_ns = e->n ? time_within(p, e->n, 0.5) : 0;
-	beside_finish(&s->beside, e->window_ns);
+	explain_beside_finish(&s->beside, e->window_ns);
 	s->cell_ns = length / (SCAN_CELLS * SCAN_FINE) * SCAN_FINE + SCAN_FINE;
 	e->block_ns = s->cell_ns * SCAN_BLOCK;
 	while (s->max_offset >> s->offset_shift >= SCAN_BINS)
@@ -428,7 +428,7 @@ static int first_pass(struct scan *s, struct second *second, FILE *f, const char
 
 	if (!got) {
 		describe(s->e, s->rec);
-		if (!p.times || !p.slowest || beside_init(&s->beside, s->base_ns))
+		if (!p.times || !p.slowest || explain_beside_init(&s->beside, s->base_ns))
 			got = reason_no_memory(why);
 	}
 	if (!got)
@@ -454,14 +454,14 @@ static void span_set(const struct scan *s, struct explain_finding *f)
 	for (size_t i = 0; i < s->n_list; i++) {
 		if (!bit_is_set(f->has, i))
 			continue;
-		cell = scan_cell(s, s->list[i].start_ns);
+		cell = explain_scan_cell(s, s->list[i].start_ns);
 		if (++cells[cell] > cells[best])
 			best = cell;
 	}
 	for (size_t i = 0; i < s->n_list; i++) {
 		const struct scan_slow *slow = &s->list[i];
 
-		if (!bit_is_set(f->has, i) || scan_cell(s, slow->start_ns) != best)
+		if (!bit_is_set(f->has, i) || explain_scan_cell(s, slow->start_ns) != best)
 			continue;
 		from = slow->start_ns < from ? slow->start_ns : from;
 		to = slow->end_ns > to ? slow->end_ns : to;
@@ -492,7 +492,7 @@ static int finding_add(const struct scan *s, unsigned int first, unsigned int la
 		for (unsigned int v = first; v <= last; v++)
 			if (bit_is_set(s->list[i].bits, v))
 				bit_set(f->has, i);
-	return attribute_describe(s, &s->values[first], &s->values[last], f);
+	return explain_attribute_describe(s, &s->values[first], &s->values[last], f);
 }
 
 /* The neighbouring bins which tell slow ones and others apart best: the largest sum in a row
@@ -525,7 +525,8 @@ static void range_find(const struct scan *s, unsigned int first, unsigned int bi
 
 static int range_judge(const struct scan *s, enum explain_attribute attribute)
 {
-	unsigned int bins = attribute_bins(attribute), first = s->first_bin[attribute], from, to;
+	unsigned int bins = explain_attribute_bins(attribute), first = s->first_bin[attribute],
+		     from, to;
 	uint32_t slow[SCAN_CELLS] = {}, all[SCAN_CELLS] = {};
 	struct explain_finding f = {};
 
@@ -536,7 +537,7 @@ static int range_judge(const struct scan *s, enum explain_attribute attribute)
 			all[c] += s->values[v].all[c];
 		}
 	}
-	chance_judge(s, slow, all, &f);
+	explain_chance_judge(s, slow, all, &f);
 	f.raw_p *= bins * (bins + 1) / 2;
 	f.raw_p = f.raw_p < 1 ? f.raw_p : 1;
 	return f.slow < EXPLAIN_LEAST ? 0 : finding_add(s, first + from, first + to, &f);
@@ -548,15 +549,15 @@ static int values_judge(const struct scan *s)
 	int err = 0;
 
 	for (unsigned int v = 0; v < s->n_values && !err; v++) {
-		if (attribute_bins(s->values[v].attribute))
+		if (explain_attribute_bins(s->values[v].attribute))
 			continue;
 		f = (struct explain_finding){};
-		chance_judge(s, s->values[v].slow, s->values[v].all, &f);
+		explain_chance_judge(s, s->values[v].slow, s->values[v].all, &f);
 		if (f.slow >= EXPLAIN_LEAST)
 			err = finding_add(s, v, v, &f);
 	}
 	for (int attribute = 0; attribute < ATTR_TIME && !err; attribute++)
-		if (attribute_bins(attribute))
+		if (explain_attribute_bins(attribute))
 			err = range_judge(s, attribute);
 	return err;
 }
@@ -583,17 +584,17 @@ static int judge(const struct scan *s)
 	int err;
 
 	for (int attribute = 0; attribute < ATTR_N; attribute++)
-		e->tests += attribute_values(s, attribute);
+		e->tests += explain_attribute_values(s, attribute);
 	e->requests_left_out = s->beside.left_out;
 	if (!e->n_slow || e->n_slow == e->n)
 		return 0;
 	err = values_judge(s);
 	if (!err)
-		err = time_judge(s, time_bursts);
+		err = time_judge(s, explain_time_bursts);
 	if (!err)
-		err = time_judge(s, time_period);
+		err = time_judge(s, explain_time_period);
 	if (!err)
-		err = findings_choose(s);
+		err = explain_findings_choose(s);
 	for (size_t i = 0; i < e->n_findings && !err; i++)
 		span_set(s, &e->findings[i]);
 	return err;
@@ -637,7 +638,7 @@ int explain_read(struct explain *e, FILE *f, const char *name, const struct expl
 	if (got >= 0)
 		got = second_pass(&s, second, f, name, why);
 	recording_close(&rec);
-	beside_done(&s.beside);
+	explain_beside_done(&s.beside);
 	free(s.values);
 	free(s.list);
 	free(s.directories);

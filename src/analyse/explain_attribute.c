@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "analyse/explain_scan.h"
-#include "base/container.h"
 #include "base/names.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "capture/replay.h"
+#include "host/container.h"
+#include "host/path.h"
 
 enum { ALIGN_LEAST = 9, ALIGN_MOST = 12 }; /* sectors to pages, as powers of 2 */
 
@@ -56,17 +56,17 @@ const char *explain_attribute_name(enum explain_attribute attribute)
 	return attributes[attribute].name;
 }
 
-unsigned int attribute_bins(enum explain_attribute attribute)
+unsigned int explain_attribute_bins(enum explain_attribute attribute)
 {
 	return attributes[attribute].bins;
 }
 
-double attribute_weight(enum explain_attribute attribute)
+double explain_attribute_weight(enum explain_attribute attribute)
 {
 	return attributes[attribute].weight;
 }
 
-uint64_t attribute_values(const struct scan *s, enum explain_attribute attribute)
+uint64_t explain_attribute_values(const struct scan *s, enum explain_attribute attribute)
 {
 	if (attributes[attribute].bins)
 		return 1;
@@ -111,7 +111,7 @@ static unsigned int disk_of(struct scan *s, unsigned int dev)
 	return s->last_disk;
 }
 
-void scan_item_fill(struct scan_item *ret, struct scan *s, const struct stored_event *ev)
+void explain_scan_item_fill(struct scan_item *ret, struct scan *s, const struct stored_event *ev)
 {
 	const struct catalog *c = &s->rec->catalog;
 	const struct stored_request *rq = &ev->request;
@@ -337,8 +337,8 @@ static uint64_t where_value(struct scan *s, const struct scan_item *item,
 	}
 }
 
-uint64_t attribute_value(struct scan *s, const struct scan_item *item,
-			 enum explain_attribute attribute)
+uint64_t explain_attribute_value(struct scan *s, const struct scan_item *item,
+				 enum explain_attribute attribute)
 {
 	uint64_t depth;
 
@@ -348,7 +348,7 @@ uint64_t attribute_value(struct scan *s, const struct scan_item *item,
 	case ATTR_PROCESS ... ATTR_CONTAINER:
 		return who_value(s, item, attribute);
 	case ATTR_DEPTH:
-		depth = beside_depth(&s->beside, item->disk, item->start_ns);
+		depth = explain_beside_depth(&s->beside, item->disk, item->start_ns);
 		return depth == NO_VALUE ? depth : bin_of(depth, attributes[attribute].bins);
 	case ATTR_KIND:
 		return item->op ? item->op->kind : item->rq->op;
@@ -638,8 +638,8 @@ static char *option_value(const struct scan *s, const struct scan_value *v, cons
 	}
 }
 
-int attribute_describe(const struct scan *s, const struct scan_value *v,
-		       const struct scan_value *last, struct explain_finding *ret)
+int explain_attribute_describe(const struct scan *s, const struct scan_value *v,
+			       const struct scan_value *last, struct explain_finding *ret)
 {
 	const char *option = NULL;
 

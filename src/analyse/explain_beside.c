@@ -12,14 +12,14 @@
 
 #include "analyse/explain_scan.h"
 
-int beside_init(struct beside *b, uint64_t base_ns)
+int explain_beside_init(struct beside *b, uint64_t base_ns)
 {
 	*b = (struct beside){ .base_ns = base_ns, .shift = 10 };
 	b->slots = calloc(BESIDE_SLOTS, sizeof(*b->slots));
 	return b->slots ? 0 : -ENOMEM;
 }
 
-void beside_done(struct beside *b)
+void explain_beside_done(struct beside *b)
 {
 	free(b->slots);
 	for (unsigned int i = 0; i < b->n_disks; i++)
@@ -137,7 +137,8 @@ static struct beside_disk *disk_find(struct beside *b, unsigned int dev, int *re
 	return d;
 }
 
-int beside_add(struct beside *b, const struct recording *rec, const struct stored_request *rq)
+int explain_beside_add(struct beside *b, const struct recording *rec,
+		       const struct stored_request *rq)
 {
 	uint64_t end_ns = stored_request_end(rq), first, last;
 	uint64_t activities = activities_of(b, rec, rq);
@@ -162,7 +163,7 @@ int beside_add(struct beside *b, const struct recording *rec, const struct store
 	return err;
 }
 
-void beside_finish(struct beside *b, uint64_t window_ns)
+void explain_beside_finish(struct beside *b, uint64_t window_ns)
 {
 	uint64_t far = window_ns >> b->shift, next[BESIDE_MAX], now;
 
@@ -182,7 +183,7 @@ void beside_finish(struct beside *b, uint64_t window_ns)
 			b->disks[d].depth[i] += b->disks[d].depth[i - 1];
 }
 
-uint64_t beside_at(const struct beside *b, uint64_t ns, const struct catalog_thread *t)
+uint64_t explain_beside_at(const struct beside *b, uint64_t ns, const struct catalog_thread *t)
 {
 	uint64_t slot = slot_of(b, ns), set = slot < b->used ? b->slots[slot] : 0;
 
@@ -198,7 +199,7 @@ uint64_t beside_at(const struct beside *b, uint64_t ns, const struct catalog_thr
 	return set;
 }
 
-uint64_t beside_depth(const struct beside *b, unsigned int dev, uint64_t ns)
+uint64_t explain_beside_depth(const struct beside *b, unsigned int dev, uint64_t ns)
 {
 	uint64_t slot = slot_of(b, ns);
 

@@ -73,8 +73,8 @@ static uint64_t at_most(double n, double share, double effect)
 	return low;
 }
 
-void chance_set(const struct scan *s, uint64_t slow, uint64_t all, double p,
-		struct explain_finding *ret)
+void explain_chance_set(const struct scan *s, uint64_t slow, uint64_t all, double p,
+			struct explain_finding *ret)
 {
 	double others = s->e->n - s->e->n_slow, share = (double)slow / s->e->n_slow;
 
@@ -85,8 +85,8 @@ void chance_set(const struct scan *s, uint64_t slow, uint64_t all, double p,
 	ret->rank = share > 0 ? ret->score * fabs(ret->score) / share : 0;
 }
 
-void chance_judge(const struct scan *s, const uint32_t *slow, const uint32_t *all,
-		  struct explain_finding *ret)
+void explain_chance_judge(const struct scan *s, const uint32_t *slow, const uint32_t *all,
+			  struct explain_finding *ret)
 {
 	double n = s->e->n_slow, with = 0, all_with = 0, together;
 
@@ -97,9 +97,10 @@ void chance_judge(const struct scan *s, const uint32_t *slow, const uint32_t *al
 	ret->expected = expected(s, all);
 	together = effect(s, all, all_with / s->e->n);
 	ret->at_most = at_most(n, ret->expected / n, together);
-	chance_set(s, with, all_with,
-		   with > ret->expected
-			   ? stats_binomial_above(with / together, n / together, ret->expected / n)
-			   : 1,
-		   ret);
+	explain_chance_set(
+		s, with, all_with,
+		with > ret->expected
+			? stats_binomial_above(with / together, n / together, ret->expected / n)
+			: 1,
+		ret);
 }

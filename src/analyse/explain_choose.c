@@ -95,7 +95,7 @@ static bool is_of_one_moment(const struct scan *s, const struct explain_finding 
 	for (size_t i = 0; i < s->n_list; i++) {
 		if (!bit_is_set(f->has, i))
 			continue;
-		cells[scan_cell(s, s->list[i].start_ns)]++;
+		cells[explain_scan_cell(s, s->list[i].start_ns)]++;
 		all++;
 	}
 	for (int c = 0; c < SCAN_CELLS; c++) {
@@ -110,7 +110,7 @@ static void weigh(const struct scan *s, struct explain_finding *f)
 	bool may_be_victim = f->attribute == ATTR_BESIDE || f->attribute == ATTR_DEPTH;
 
 	f->rank *= may_be_victim && is_of_one_moment(s, f) ? WEIGHT_OF_MOMENT
-							   : attribute_weight(f->attribute);
+							   : explain_attribute_weight(f->attribute);
 }
 
 /* Insertion sort: the order is not transitive where scores are close. */
@@ -176,7 +176,7 @@ static void uncovered_set(const struct scan *s, const uint64_t *covered, size_t 
 	e->uncovered = e->is_sampled ? (double)left / s->n_list * e->n_slow : left;
 }
 
-int findings_choose(const struct scan *s)
+int explain_findings_choose(const struct scan *s)
 {
 	struct explain *e = s->e;
 	size_t words = bits_words(s->n_list);

@@ -54,7 +54,7 @@ struct beside {
 	uint64_t *slots; /* set of 1 << activity; owned */
 	struct beside_disk {
 		unsigned int dev;
-		int32_t *depth; /* by slot; how it changes, until beside_finish(); owned */
+		int32_t *depth; /* by slot; how it changes, until explain_beside_finish(); owned */
 	} disks[BESIDE_DISKS];
 	unsigned int n_disks;
 	struct activity list[BESIDE_MAX];
@@ -63,20 +63,21 @@ struct beside {
 };
 
 /* 0 or -ENOMEM. */
-int beside_init(struct beside *b, uint64_t base_ns);
-int beside_add(struct beside *b, const struct recording *rec, const struct stored_request *rq);
+int explain_beside_init(struct beside *b, uint64_t base_ns);
+int explain_beside_add(struct beside *b, const struct recording *rec,
+		       const struct stored_request *rq);
 
 /* Call after the last request: from now on an activity is also found up to @window_ns before it
  * began, and slots have the number of requests. */
-void beside_finish(struct beside *b, uint64_t window_ns);
+void explain_beside_finish(struct beside *b, uint64_t window_ns);
 
 /* The activities at @ns, except for those of the process and the name of @t: a set of 1 <<
  * activity. */
-uint64_t beside_at(const struct beside *b, uint64_t ns, const struct catalog_thread *t);
+uint64_t explain_beside_at(const struct beside *b, uint64_t ns, const struct catalog_thread *t);
 
 /* Requests in flight on disk @dev at the beginning of the slot of @ns; NO_VALUE: not known. */
-uint64_t beside_depth(const struct beside *b, unsigned int dev, uint64_t ns);
-void beside_done(struct beside *b);
+uint64_t explain_beside_depth(const struct beside *b, unsigned int dev, uint64_t ns);
+void explain_beside_done(struct beside *b);
 
 /* An operation or a request. */
 struct scan_item {
@@ -127,7 +128,7 @@ struct scan {
 };
 
 /* The cell in which @ns is; of times before the first and behind the last these. */
-static inline unsigned int scan_cell(const struct scan *s, uint64_t ns)
+static inline unsigned int explain_scan_cell(const struct scan *s, uint64_t ns)
 {
 	uint64_t cell = ns > s->base_ns ? (ns - s->base_ns) / s->cell_ns : 0;
 
@@ -137,49 +138,49 @@ static inline unsigned int scan_cell(const struct scan *s, uint64_t ns)
 /* Attributes. */
 
 /* The item of @ev; valid while @ev is. */
-void scan_item_fill(struct scan_item *ret, struct scan *s, const struct stored_event *ev);
+void explain_scan_item_fill(struct scan_item *ret, struct scan *s, const struct stored_event *ev);
 
 /* The value of @item, or NO_VALUE. Not for ATTR_BESIDE, ATTR_TIME and ATTR_PERIOD. */
-uint64_t attribute_value(struct scan *s, const struct scan_item *item,
-			 enum explain_attribute attribute);
+uint64_t explain_attribute_value(struct scan *s, const struct scan_item *item,
+				 enum explain_attribute attribute);
 
 /* How many bins an attribute with an order has; 0: it has no order. */
-unsigned int attribute_bins(enum explain_attribute attribute);
+unsigned int explain_attribute_bins(enum explain_attribute attribute);
 
 /* How many values there may be, for the number of tests. */
-uint64_t attribute_values(const struct scan *s, enum explain_attribute attribute);
+uint64_t explain_attribute_values(const struct scan *s, enum explain_attribute attribute);
 
 /* A finding about a mechanism or a time weighs less than one about a cause. */
-double attribute_weight(enum explain_attribute attribute);
+double explain_attribute_weight(enum explain_attribute attribute);
 
 /* The weight of a property of one moment only: less than that of the moment. */
 #define WEIGHT_OF_MOMENT 0.7
 
 /* Sets text, option and value of a finding about @v, or about the bins from @v to @last. 0 or
  * -ENOMEM. */
-int attribute_describe(const struct scan *s, const struct scan_value *v,
-		       const struct scan_value *last, struct explain_finding *ret);
+int explain_attribute_describe(const struct scan *s, const struct scan_value *v,
+			       const struct scan_value *last, struct explain_finding *ret);
 
 /* Chance. */
 
 /* Sets slow, others, expected, at_most, raw_p, score and rank of a finding with these counts, by
  * cell. */
-void chance_judge(const struct scan *s, const uint32_t *slow, const uint32_t *all,
-		  struct explain_finding *ret);
+void explain_chance_judge(const struct scan *s, const uint32_t *slow, const uint32_t *all,
+			  struct explain_finding *ret);
 
 /* Sets the members above without cells, from the counts @slow and @all. */
-void chance_set(const struct scan *s, uint64_t slow, uint64_t all, double p,
-		struct explain_finding *ret);
+void explain_chance_set(const struct scan *s, uint64_t slow, uint64_t all, double p,
+			struct explain_finding *ret);
 
 /* Time. Each sets a finding with .has, whose length is n_list bits. 1; 0: there is nothing to tell;
  * -ENOMEM. */
-int time_bursts(const struct scan *s, struct explain_finding *ret);
-int time_period(const struct scan *s, struct explain_finding *ret);
+int explain_time_bursts(const struct scan *s, struct explain_finding *ret);
+int explain_time_period(const struct scan *s, struct explain_finding *ret);
 
 void explain_finding_done(struct explain_finding *f);
 
 /* The choice of findings: orders e->findings, sets n_chosen, same and uncovered. 0 or -ENOMEM. */
-int findings_choose(const struct scan *s);
+int explain_findings_choose(const struct scan *s);
 
 /* Bits. */
 static inline size_t bits_words(size_t n)

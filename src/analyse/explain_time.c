@@ -144,7 +144,7 @@ static int has_make(const struct scan *s, struct explain_finding *ret)
 	return ret->has ? 0 : -ENOMEM;
 }
 
-int time_bursts(const struct scan *s, struct explain_finding *ret)
+int explain_time_bursts(const struct scan *s, struct explain_finding *ret)
 {
 	struct groups g = groups_make(s);
 	bool in_burst[SCAN_CELLS] = {};
@@ -162,13 +162,13 @@ int time_bursts(const struct scan *s, struct explain_finding *ret)
 		return 0;
 	*ret = (struct explain_finding){ .attribute = ATTR_TIME,
 					 .expected = (double)all * s->e->n_slow / s->e->n };
-	chance_set(s, slow, all, p, ret);
+	explain_chance_set(s, slow, all, p, ret);
 	ret->at_most = ceil(ret->expected + 3 * sqrt(ret->expected));
 	ret->text = bursts_text(s, in_burst, bursts);
 	if (!ret->text || has_make(s, ret))
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n_list; i++)
-		if (in_burst[scan_cell(s, s->list[i].start_ns)])
+		if (in_burst[explain_scan_cell(s, s->list[i].start_ns)])
 			bit_set(ret->has, i);
 	return 1;
 }
@@ -347,12 +347,12 @@ static int period_set(const struct scan *s, const struct period *p, const struct
 	slow = slow * part;
 	all = all > slow ? all : slow;
 	ret->expected = (double)all * s->e->n_slow / s->e->n;
-	chance_set(s, slow, all, p->p, ret);
+	explain_chance_set(s, slow, all, p->p, ret);
 	ret->at_most = ceil(ret->expected + 3 * sqrt(ret->expected));
 	return a->length < 0.5;
 }
 
-int time_period(const struct scan *s, struct explain_finding *ret)
+int explain_time_period(const struct scan *s, struct explain_finding *ret)
 {
 	size_t n = s->n_list;
 	double *starts = calloc(3 * n + 1, sizeof(*starts));

@@ -13,9 +13,9 @@
 
 #include "analyse/offsets.h"
 #include "analyse/series.h"
-#include "base/filenames.h"
 #include "base/snapshot.h"
 #include "capture/reader.h"
+#include "host/filenames.h"
 
 enum {
 	PAGE_KEYS = 40000, /* rows of a table in memory; further keys share a row for each disk */

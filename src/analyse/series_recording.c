@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/container.h"
 #include "base/names.h"
-#include "base/path.h"
 #include "base/reason.h"
 #include "capture/reader.h"
 #include "capture/replay.h"
+#include "host/container.h"
+#include "host/path.h"
 
 enum { LOOK_EVENTS = 32768 };
 

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/devices.h"
 #include "base/reason.h"
 #include "cell.h"
 #include "event.h"
+#include "host/devices.h"
 
 /* Records come within this time. */
 #define LATE_NS ((uint64_t)NS_PER_S)

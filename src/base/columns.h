@@ -6,8 +6,8 @@
  * A column has a kind of figure, never a look: units, digits and alignment follow from the kind,
  * and are the same in every table.
  */
-#ifndef IOSTRATA_COLUMNS_H
-#define IOSTRATA_COLUMNS_H
+#ifndef IOSTRATA_BASE_COLUMNS_H
+#define IOSTRATA_BASE_COLUMNS_H
 
 #include "base/json.h"
 #include "base/text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* hist.h - histograms of times, with 64-bit counts, and their percentiles. */
-#ifndef IOSTRATA_HIST_H
-#define IOSTRATA_HIST_H
+#ifndef IOSTRATA_BASE_HIST_H
+#define IOSTRATA_BASE_HIST_H
 
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  *
  * All output is ASCII: other characters are escaped, so a line is safe on any terminal.
  */
-#ifndef IOSTRATA_JSON_H
-#define IOSTRATA_JSON_H
+#ifndef IOSTRATA_BASE_JSON_H
+#define IOSTRATA_BASE_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * machine.h - the supported architectures, named as by uname: of this build, and of recordings. The
  * programs' part of an architecture is in bpf/arch.bpf.h.
  */
-#ifndef IOSTRATA_MACHINE_H
-#define IOSTRATA_MACHINE_H
+#ifndef IOSTRATA_BASE_MACHINE_H
+#define IOSTRATA_BASE_MACHINE_H
 
 enum machine {
 	MACHINE_X86_64,

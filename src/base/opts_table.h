@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* opts_table.h - functions shared by parsing and printing of option tables; private to both. */
-#ifndef IOSTRATA_OPTS_TABLE_H
-#define IOSTRATA_OPTS_TABLE_H
+#ifndef IOSTRATA_BASE_OPTS_TABLE_H
+#define IOSTRATA_BASE_OPTS_TABLE_H
 
 #include "base/opts.h"
 

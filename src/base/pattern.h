@@ -3,8 +3,8 @@
  * pattern.h - patterns of functions to trace: "ext4_*", "/^ext4_(da_)?write/", "xfs:*", "c:pread*",
  * "/usr/bin/x:main", "./x:ns::Class::f", "!ext4_es_*". Knows no functions, only names.
  */
-#ifndef IOSTRATA_PATTERN_H
-#define IOSTRATA_PATTERN_H
+#ifndef IOSTRATA_BASE_PATTERN_H
+#define IOSTRATA_BASE_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>

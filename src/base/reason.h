@@ -2,8 +2,8 @@
 /*
  * reason.h - the message, hint and exit code of a failure. Modules fill it in, commands print it.
  */
-#ifndef IOSTRATA_REASON_H
-#define IOSTRATA_REASON_H
+#ifndef IOSTRATA_BASE_REASON_H
+#define IOSTRATA_BASE_REASON_H
 
 /* Exit codes; scripts depend on them. */
 enum {

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/format.h"
 #include "capture/rowpack.h"
+#include "capture/stored.h"
 
 struct batch {
 	struct rowpack columns;

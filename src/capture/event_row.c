@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "base/path.h"
 #include "cell.h"
+#include "host/path.h"
 
 void event_names_done(struct event_names *n)
 {

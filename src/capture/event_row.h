@@ -3,16 +3,16 @@
  * event_row.h - an operation or a request with all its names, and the table of its columns. CSV,
  * JSON and Parquet are written from this one table, so they cannot differ.
  */
-#ifndef IOSTRATA_EVENT_ROW_H
-#define IOSTRATA_EVENT_ROW_H
+#ifndef IOSTRATA_CAPTURE_EVENT_ROW_H
+#define IOSTRATA_CAPTURE_EVENT_ROW_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/columns.h"
-#include "base/container.h"
 #include "capture/reader.h"
 #include "capture/segments.h"
+#include "host/container.h"
 
 enum { EVENT_FILES = 4096, EVENT_CGROUPS = 64, EVENT_DEVS = 64, EVENT_CALLS = 256 };
 

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/devices.h"
 #include "base/json.h"
-#include "base/mounts.h"
 #include "base/names.h"
 #include "base/snapshot.h"
-#include "capture/format.h"
+#include "capture/stored.h"
+#include "host/devices.h"
+#include "host/mounts.h"
 
 static void put_device(struct json *j, const struct devices *d, const struct device *device)
 {

@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/devices.h"
 #include "base/machine.h"
-#include "base/mounts.h"
 #include "event.h"
+#include "host/devices.h"
+#include "host/mounts.h"
 
 struct devices;
 struct json;

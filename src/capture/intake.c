@@ -6,13 +6,13 @@
 
 #include <uthash.h>
 
-#include "base/container.h"
-#include "base/lookup.h"
-#include "base/mounts.h"
 #include "capture/batch.h"
 #include "capture/reader.h"
 #include "capture/segments.h"
 #include "cell.h"
+#include "host/container.h"
+#include "host/lookup.h"
+#include "host/mounts.h"
 
 /* Fewer operations than this are not worth a span. */
 enum { SPAN_MIN = 8 };

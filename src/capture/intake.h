@@ -5,16 +5,16 @@
  *
  * Knows neither rings nor maps; their owner calls it.
  */
-#ifndef IOSTRATA_INTAKE_H
-#define IOSTRATA_INTAKE_H
+#ifndef IOSTRATA_CAPTURE_INTAKE_H
+#define IOSTRATA_CAPTURE_INTAKE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/container_names.h"
-#include "base/mounts.h"
 #include "capture/writer.h"
+#include "host/container_names.h"
+#include "host/mounts.h"
 
 struct intake_container;
 struct intake_file;

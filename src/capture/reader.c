@@ -7,11 +7,11 @@
 #include <uthash.h>
 #include <zstd.h>
 
-#include "base/container.h"
-#include "base/container_names.h"
 #include "base/list.h"
 #include "base/reason.h"
 #include "capture/batch.h"
+#include "host/container.h"
+#include "host/container_names.h"
 
 enum { INDEX_ROWS_MAX = CHUNK_RAW };
 

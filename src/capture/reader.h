@@ -12,9 +12,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "capture/format.h"
 #include "capture/header.h"
 #include "capture/rowpack.h"
+#include "capture/stored.h"
 
 struct catalog_text;
 struct container_names;

@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/filenames.h"
 #include "base/snapshot.h"
 #include "capture/reader.h"
 #include "capture/slow_op.h"
 #include "capture/slow_requests.h"
+#include "host/filenames.h"
 
 struct reason;
 

@@ -6,8 +6,8 @@
  * A row is an array of uint64_t, one for each column of the chunk's table. Knows neither files nor
  * the meaning of numbers. docs/FORMAT.md describes the bytes.
  */
-#ifndef IOSTRATA_ROWPACK_H
-#define IOSTRATA_ROWPACK_H
+#ifndef IOSTRATA_CAPTURE_ROWPACK_H
+#define IOSTRATA_CAPTURE_ROWPACK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,14 +3,14 @@
  * segments.h - the order of an operation's time (struct segments): as bytes of a recording, and
  * back, and as text. docs/FORMAT.md describes the bytes.
  */
-#ifndef IOSTRATA_SEGMENTS_H
-#define IOSTRATA_SEGMENTS_H
+#ifndef IOSTRATA_CAPTURE_SEGMENTS_H
+#define IOSTRATA_CAPTURE_SEGMENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/format.h"
+#include "capture/stored.h"
 
 /* Bytes of all segments at most: their number, strata, durations below 2^56 ns, and the merged. */
 enum { SEGMENTS_BYTES = 1 + SEGMENTS_MAX + SEGMENTS_MAX * 8 + 5 };

@@ -3,14 +3,14 @@
  * slow_op.h - one operation to be shown by itself: as stored, with its names. Either the programs
  * sent it (--slowest), or it comes from a recording.
  */
-#ifndef IOSTRATA_SLOW_OP_H
-#define IOSTRATA_SLOW_OP_H
+#ifndef IOSTRATA_CAPTURE_SLOW_OP_H
+#define IOSTRATA_CAPTURE_SLOW_OP_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/format.h"
+#include "capture/stored.h"
 
 struct slow_requests;
 

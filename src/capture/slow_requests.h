@@ -4,8 +4,8 @@
  * request names its thread, and no operation. Bounded memory: the last requests are kept, since
  * records come about in the order of their ends.
  */
-#ifndef IOSTRATA_SLOW_REQUESTS_H
-#define IOSTRATA_SLOW_REQUESTS_H
+#ifndef IOSTRATA_CAPTURE_SLOW_REQUESTS_H
+#define IOSTRATA_CAPTURE_SLOW_REQUESTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

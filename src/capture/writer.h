@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "capture/batch.h"
-#include "capture/format.h"
+#include "capture/stored.h"
 
 struct tail_chunk {
 	struct tail_chunk *next;

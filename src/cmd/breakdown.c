@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * breakdown.c - the command to sum up a run over all layers: where the time of I/O operations went.
- * Its tables are in tables.h and show/.
+ * Its tables are in common/breakdown_opts.h and show/.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/container.h"
-#include "base/container_names.h"
-#include "base/mounts.h"
 #include "base/names.h"
-#include "base/path.h"
 #include "base/reason.h"
-#include "cmd/tables.h"
+#include "common/breakdown_opts.h"
+#include "host/container.h"
+#include "host/container_names.h"
+#include "host/mounts.h"
+#include "host/path.h"
 #include "run/io.h"
 #include "show/columns.h"
 #include "show/page.h"

@@ -11,13 +11,13 @@
 
 #include "analyse/compare.h"
 #include "analyse/fail_if.h"
-#include "base/path.h"
 #include "base/reason.h"
 #include "base/text.h"
 #include "cmd/compare_inputs.h"
-#include "cmd/recorded.h"
-#include "cmd/tables.h"
-#include "run/cli.h"
+#include "common/breakdown_opts.h"
+#include "common/recording_filter.h"
+#include "host/path.h"
+#include "run/cmd.h"
 #include "run/filters.h"
 #include "run/run.h"
 #include "show/compare.h"
@@ -30,7 +30,7 @@ struct side {
 	const char *const *names;
 	size_t n;
 	struct series *runs; /* n of them; owned */
-	struct report_filter filter;
+	struct recording_filter filter;
 	struct series_conf conf;
 	struct reason why;
 	int status;                  /* 0; 1: something was damaged; -1: reading failed */
@@ -43,7 +43,7 @@ struct compare_cmd {
 	/* options */
 	struct filters given;
 	struct compare_inputs inputs;
-	struct recorded_part part;
+	struct recording_part part;
 	struct opt_strings fail_if;
 	const char *output;
 	uint64_t rows_max;
@@ -75,7 +75,7 @@ static const struct opt form_opts[] = {
 
 static const struct opt_group groups[] = {
 	{ "Inputs", compare_inputs_opts, offsetof(struct compare_cmd, inputs) },
-	{ "Time", recorded_part_opts, offsetof(struct compare_cmd, part) },
+	{ "Time", recording_part_opts, offsetof(struct compare_cmd, part) },
 	{ "Filters", filter_opts, offsetof(struct compare_cmd, given) },
 	{ "Format", form_opts, 0 },
 	{},
@@ -116,14 +116,14 @@ static bool passes(void *arg, const struct recording *rec, const struct stored_e
 {
 	struct side *s = arg;
 
-	return report_filter_passes(&s->filter, rec, ev);
+	return recording_filter_passes(&s->filter, rec, ev);
 }
 
 static void begins(void *arg)
 {
 	struct side *s = arg;
 
-	report_filter_begin(&s->filter);
+	recording_filter_begin(&s->filter);
 }
 
 static void progress_draw(struct compare_cmd *o)
@@ -159,7 +159,7 @@ static void filters_set(struct compare_cmd *o)
 		s->conf.goes_on = goes_on;
 		s->conf.arg = s;
 		s->filter.given = o->given;
-		report_filter_init(&s->filter);
+		recording_filter_init(&s->filter);
 		if (!looked_for[0])
 			continue;
 		s->conf.passes = passes;
@@ -170,10 +170,10 @@ static void filters_set(struct compare_cmd *o)
 /* Sets the part of the time for each side. 0, or -1 with @why. */
 static int part_set(struct compare_cmd *o, struct reason *why)
 {
-	const struct recorded_part *part = &o->part;
+	const struct recording_part *part = &o->part;
 	uint64_t at = o->inputs.at_ns;
 
-	if (recorded_part_check(part, why))
+	if (recording_part_check(part, why))
 		return -1;
 	if (at && (at <= part->from_ns || (part->to_ns && at >= part->to_ns)))
 		return reason_set(why, EXIT_USAGE, "--at %.60s is not between --from and --to",
@@ -326,7 +326,7 @@ static int part_reached(const struct compare_cmd *o, struct reason *why)
 	for (int side = 0; side < SIDES && o->part.from_ns; side++)
 		for (size_t i = 0; i < o->sides[side].n; i++)
 			if (!o->sides[side].runs[i].duration_ns)
-				return recorded_part_past(&o->part, o->sides[side].names[i], why);
+				return recording_part_past(&o->part, o->sides[side].names[i], why);
 	return 0;
 }
 
@@ -431,7 +431,7 @@ static void cmd_done(struct compare_cmd *o, int status)
 		for (size_t i = 0; i < s->n && s->runs; i++)
 			series_done(&s->runs[i]);
 		free(s->runs);
-		report_filter_done(&s->filter);
+		recording_filter_done(&s->filter);
 	}
 	compare_inputs_done(&o->inputs);
 	if (o->out)

@@ -8,10 +8,10 @@
 #include <sys/utsname.h>
 
 #include "base/json.h"
-#include "base/privilege.h"
 #include "base/reason.h"
 #include "base/text.h"
-#include "run/cli.h"
+#include "host/privilege.h"
+#include "run/cmd.h"
 #include "trace/feature.h"
 #include "trace/plan.h"
 #include "trace/session.h"

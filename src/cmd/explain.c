@@ -8,11 +8,11 @@
 
 #include "analyse/condition.h"
 #include "analyse/explain.h"
-#include "base/path.h"
 #include "base/reason.h"
 #include "capture/reader.h"
-#include "cmd/recorded.h"
-#include "run/cli.h"
+#include "common/recording_filter.h"
+#include "host/path.h"
+#include "run/cmd.h"
 #include "run/filters.h"
 #include "run/run.h"
 #include "show/explain.h"
@@ -24,8 +24,8 @@ enum { SLOWEST_SHOWN = 5 };
 struct explain_cmd {
 	/* options */
 	const char *file, *text, *output;
-	struct recorded_part part;
-	struct report_filter filter;
+	struct recording_part part;
+	struct recording_filter filter;
 	int detail;
 	bool json;
 	/* state */
@@ -46,7 +46,7 @@ static const struct opt form_opts[] = {
 };
 
 static const struct opt_group groups[] = {
-	{ "Time", recorded_part_opts, offsetof(struct explain_cmd, part) },
+	{ "Time", recording_part_opts, offsetof(struct explain_cmd, part) },
 	{ "Filters", filter_opts, offsetof(struct explain_cmd, filter.given) },
 	{ "Format", form_opts, 0 },
 	{},
@@ -91,14 +91,14 @@ static bool passes(void *arg, const struct recording *rec, const struct stored_e
 {
 	struct explain_cmd *o = arg;
 
-	return report_filter_passes(&o->filter, rec, ev);
+	return recording_filter_passes(&o->filter, rec, ev);
 }
 
 static void begins(void *arg)
 {
 	struct explain_cmd *o = arg;
 
-	report_filter_begin(&o->filter);
+	recording_filter_begin(&o->filter);
 }
 
 static bool goes_on(void *arg, uint64_t bytes)
@@ -126,7 +126,7 @@ static int resolve(struct explain_cmd *o, struct reason *why)
 		return reason_set(why, EXIT_USAGE, "'%.60s' is a condition: FILE stands before it",
 				  o->file);
 	if (condition_parse(o->text, CONDITION_RECORDED, &o->condition, why) ||
-	    filters_ops(given, why) || recorded_part_check(&o->part, why))
+	    filters_ops(given, why) || recording_part_check(&o->part, why))
 		return -1;
 	if (!o->condition.ops && filters_check_requests(given, "request", why))
 		return -1;
@@ -152,7 +152,7 @@ static int resolve(struct explain_cmd *o, struct reason *why)
 	filters_text(given, looked_for, sizeof(looked_for));
 	if (looked_for[0])
 		o->conf.passes = passes;
-	report_filter_init(&o->filter);
+	recording_filter_init(&o->filter);
 	return 0;
 }
 
@@ -299,7 +299,7 @@ static int explain_file(struct explain_cmd *o)
 	if (got < 0)
 		return status;
 	if (o->part.from_ns && !o->result.duration_ns) {
-		recorded_part_past(&o->part, o->file, &why);
+		recording_part_past(&o->part, o->file, &why);
 		return cmd_fail(&why);
 	}
 	got = print(o);
@@ -318,7 +318,7 @@ static int explain(int argc, char **argv)
 	interrupt_catch();
 	status = resolve(&o, &why) ? cmd_fail(&why) : explain_file(&o);
 	explain_done(&o.result);
-	report_filter_done(&o.filter);
+	recording_filter_done(&o.filter);
 	if (o.out)
 		newfile_close(o.out, o.output, status == EXIT_FAILED || status == EXIT_USAGE);
 	return status;

@@ -6,15 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/path.h"
 #include "base/reason.h"
 #include "base/text.h"
 #include "capture/reader.h"
-#include "cmd/archive.h"
+#include "common/archive.h"
 #include "export/blktrace.h"
 #include "export/chrome.h"
 #include "export/fio.h"
-#include "run/cli.h"
+#include "host/path.h"
+#include "run/cmd.h"
 #include "run/run.h"
 #include "trace/syscalls.h"
 

@@ -13,12 +13,12 @@
 
 #include "base/clock.h"
 #include "base/reason.h"
-#include "funcs/print.h"
-#include "funcs/screen.h"
-#include "funcs/session.h"
+#include "funcs/func_print.h"
+#include "funcs/func_screen.h"
+#include "funcs/func_session.h"
 #include "run/run.h"
-#include "show/parts.h"
 #include "show/screen.h"
+#include "show/view_parts.h"
 
 enum { MOST_FUNCTIONS = 2000 };
 
@@ -319,7 +319,7 @@ static int list(struct funcs *f, struct reason *why)
 	if (func_session_list(&f->conf, &l, why))
 		return -1;
 	say_no_times(&l);
-	f->run.exit = cmd_written(funcs_list_text(stdout, &l));
+	f->run.exit = cmd_written(func_list_text(stdout, &l));
 	func_list_free(&l);
 	return 1;
 }
@@ -370,12 +370,12 @@ static void beat(struct run *r)
 
 static int screen_start(struct funcs *f, struct reason *why)
 {
-	funcs_ui_init(&f->ui, &f->view, f->run.opts.interval_ns);
+	func_ui_init(&f->ui, &f->view, f->run.opts.interval_ns);
 	f->ui.tree = f->tree;
 	if (screen_open(stdin, stdout, !getenv("NO_COLOR"), why))
 		return -1;
 	f->run.keyboard = true;
-	funcs_ui_draw(&f->ui);
+	func_ui_draw(&f->ui);
 	return 0;
 }
 
@@ -402,7 +402,7 @@ static int start(struct run *r, struct reason *why)
 	v->width = terminal_width(fileno(r->out));
 	v->kernel = f->uts.release;
 	v->every_ns = r->opts.interval_ns;
-	n = funcs_traced(v->funcs);
+	n = func_traced(v->funcs);
 	memcpy(filters, r->looked_for, sizeof(filters));
 	snprintf(r->looked_for, sizeof(r->looked_for), "%s function%s by %s%s%.300s",
 		 text_count(n).s, text_plural(n), v->probe, filters[0] ? ", " : "", filters);
@@ -419,7 +419,7 @@ static int show(struct funcs *f, struct func_snapshot *sn)
 	*sn = (struct func_snapshot){};
 	f->ui.sn = &f->interval;
 	f->ui.day_ns = f->view.until_ns;
-	return funcs_ui_draw(&f->ui);
+	return func_ui_draw(&f->ui);
 }
 
 static int print(struct funcs *f, struct func_snapshot *sn)
@@ -427,10 +427,10 @@ static int print(struct funcs *f, struct func_snapshot *sn)
 	if (f->screen)
 		return show(f, sn);
 	if (f->run.opts.json)
-		return funcs_json(f->run.out, &f->view, sn);
+		return func_json(f->run.out, &f->view, sn);
 	if (f->csv)
-		return funcs_csv(f->run.out, &f->view, sn);
-	return (f->folded ? funcs_folded : funcs_text)(f->run.out, &f->view, sn);
+		return func_csv(f->run.out, &f->view, sn);
+	return (f->folded ? func_folded : func_text)(f->run.out, &f->view, sn);
 }
 
 static int report(struct run *r, struct reason *why)
@@ -460,7 +460,7 @@ static bool presses(struct run *r)
 	if (!f->screen || !presses_handle(p))
 		return p->quit; /* q may have been pressed at the end of an interval */
 	r->opts.interval_ns = p->interval_ns;
-	funcs_ui_draw(&f->ui);
+	func_ui_draw(&f->ui);
 	return p->quit;
 }
 

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "run/cli.h"
+#include "run/cmd.h"
 
 enum { SHELL_FOUND_NO_COMMAND = 127 };
 

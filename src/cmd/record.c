@@ -16,13 +16,13 @@
 #include "base/reason.h"
 #include "base/text.h"
 #include "capture/header.h"
-#include "cmd/archive.h"
 #include "cmd/record_files.h"
-#include "cmd/recorder.h"
-#include "cmd/tables.h"
+#include "common/archive.h"
+#include "common/breakdown_opts.h"
+#include "common/recorder.h"
 #include "event.h"
 #include "run/io.h"
-#include "show/text.h"
+#include "show/breakdown_text.h"
 
 /*
  * The options --otf2, --parquet and --html: the run writes a recording inside of the directory, or

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/path.h"
 #include "base/reason.h"
+#include "host/path.h"
 
 /* Makes a name like "iostrata-dd-20260131-120000.ios". */
 static void name_make(struct record_files *f, char *const *argv)

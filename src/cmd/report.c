@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * report.c - shows recordings: as breakdown's tables, as heat maps, or record by
- * record. The order of the recordings is decided here; filters and time are in cmd/recorded.h and
- * report_time.h.
+ * record. The order of the recordings is decided here; filters and time are in
+ * common/recording_filter.h and report_time.h.
  */
 #include <errno.h>
 #include <limits.h>
@@ -15,19 +15,19 @@
 #include <unistd.h>
 
 #include "analyse/join.h"
-#include "base/container_names.h"
-#include "base/path.h"
 #include "base/reason.h"
 #include "base/snapshot.h"
 #include "base/text.h"
 #include "capture/event_row.h"
 #include "capture/reader.h"
 #include "capture/replay.h"
-#include "cmd/recorded.h"
 #include "cmd/report_page.h"
 #include "cmd/report_time.h"
-#include "cmd/tables.h"
-#include "run/cli.h"
+#include "common/breakdown_opts.h"
+#include "common/recording_filter.h"
+#include "host/container_names.h"
+#include "host/path.h"
+#include "run/cmd.h"
 #include "run/filters.h"
 #include "run/run.h"
 #include "show/columns.h"
@@ -202,7 +202,7 @@ struct report {
 	/* options */
 	struct breakdown_opts opts;
 	struct report_time time;
-	struct report_filter filter;
+	struct recording_filter filter;
 	struct report_page page;
 	int events; /* enum events_format */
 	bool json, strict, heat;
@@ -259,7 +259,7 @@ static const struct opt what_opts[] = {
 static const struct opt_group groups[] = {
 	{ "Measurement", breakdown_measure_opts, offsetof(struct report, opts) },
 	{ "Output", breakdown_output_opts, offsetof(struct report, opts) },
-	{ "Time", recorded_part_opts, offsetof(struct report, time.part) },
+	{ "Time", recording_part_opts, offsetof(struct report, time.part) },
 	{ "Filters", filter_opts, offsetof(struct report, filter.given) },
 	{ "Format", what_opts, 0 },
 	{ "Page", report_page_opts, offsetof(struct report, page) },
@@ -358,7 +358,7 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 	if (r->heat && of_table)
 		return reason_set(why, EXIT_USAGE,
 				  "--heat draws maps, %s is about tables: choose one", of_table);
-	if (recorded_part_check(&r->time.part, why))
+	if (recording_part_check(&r->time.part, why))
 		return -1;
 	r->filter.by_file = r->opts.by == BY_FILE && !r->events && !r->heat;
 	filters_of_ops(&r->filter.given, r->filter.by_file, r->of_ops, sizeof(r->of_ops));
@@ -422,7 +422,7 @@ static int resolve(struct report *r, char **names, int n, struct reason *why)
 	r->view.fs_filter = r->filter.given.fs;
 	r->view.of_ops = r->of_ops;
 	r->view.looked_for = r->looked_for[0] ? r->looked_for : NULL;
-	report_filter_init(&r->filter);
+	recording_filter_init(&r->filter);
 	return 0;
 }
 
@@ -485,7 +485,7 @@ static int event(struct report *r, const struct recording *rec, const struct sto
 	int err = 0;
 
 	r->has_events = true;
-	if (r->joined || !report_filter_passes(&r->filter, rec, ev))
+	if (r->joined || !recording_filter_passes(&r->filter, rec, ev))
 		return 0;
 	if (!r->events && !r->heat)
 		err = replay_add(&r->replay, rec, ev, why);
@@ -610,7 +610,7 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 		if (!err && r->page.html && page_data_begin(&r->page.data, &rec))
 			err = reason_no_memory(why);
 		report_time_window(&r->time, &rec);
-		report_filter_begin(&r->filter);
+		recording_filter_begin(&r->filter);
 		rec.server_requests = joins(r);
 		if (!err && rec.server_requests && join_begin(&r->join, &rec))
 			err = reason_no_memory(why);
@@ -719,12 +719,12 @@ static int sums_print(struct report *r)
 
 static bool passes(void *arg, const struct recording *rec, const struct stored_event *ev)
 {
-	return report_filter_passes(arg, rec, ev);
+	return recording_filter_passes(arg, rec, ev);
 }
 
 static void begins(void *arg)
 {
-	report_filter_begin(arg);
+	recording_filter_begin(arg);
 }
 
 static bool goes_on(void *arg, uint64_t bytes)
@@ -924,7 +924,7 @@ static int report(int argc, char **argv)
 	container_names_done(&r.containers);
 	report_page_done(&r.page);
 	header_done(&r.header);
-	report_filter_done(&r.filter);
+	recording_filter_done(&r.filter);
 	report_time_done(&r.time);
 	if (r.out)
 		newfile_close(r.out, r.opts.output, status);

@@ -9,15 +9,15 @@
 #include <stdint.h>
 
 #include "capture/reader.h"
-#include "cmd/recorded.h"
+#include "common/recording_filter.h"
 
 struct reason;
 struct report_span;
 
 struct report_time {
-	struct recorded_part part; /* options */
-	uint64_t every_ns;         /* option; 0: not given */
-	uint64_t first_ns;         /* when the timeline begins, CLOCK_REALTIME */
+	struct recording_part part; /* options */
+	uint64_t every_ns;          /* option; 0: not given */
+	uint64_t first_ns;          /* when the timeline begins, CLOCK_REALTIME */
 	uint64_t without_ns; /* time at the end of recordings which their records do not cover */
 	/* private */
 	struct report_span *spans; /* of the recordings added so far; owned */

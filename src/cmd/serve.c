@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/container.h"
-#include "base/container_names.h"
 #include "base/reason.h"
-#include "cmd/tables.h"
+#include "common/breakdown_opts.h"
+#include "host/container.h"
+#include "host/container_names.h"
 #include "run/child.h"
 #include "run/io.h"
 #include "serve/feed.h"

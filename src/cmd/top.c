@@ -9,15 +9,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/container_names.h"
-#include "base/lookup.h"
 #include "base/reason.h"
+#include "host/container_names.h"
+#include "host/lookup.h"
 #include "run/io.h"
+#include "show/breakdown_text.h"
 #include "show/screen.h"
-#include "show/text.h"
-#include "top/print.h"
-#include "top/screen.h"
-#include "top/table.h"
+#include "top/top_print.h"
+#include "top/top_screen.h"
+#include "top/top_table.h"
 
 enum { TEXT_WIDTH = 160 };
 

@@ -21,12 +21,12 @@
 #include "base/text.h"
 #include "capture/header.h"
 #include "capture/writer.h"
-#include "cmd/recorder.h"
 #include "cmd/watch_at_most.h"
 #include "cmd/watch_store.h"
+#include "common/recorder.h"
 #include "event.h"
 #include "run/io.h"
-#include "show/text.h"
+#include "show/breakdown_text.h"
 
 enum { BUFFER_KIB = 8192, MEMORY_MIB = 32 };
 
@@ -197,7 +197,7 @@ static int resolve(struct run *r, struct reason *why)
 	struct session_conf *conf = &w->io.conf;
 	bool both = w->ops == w->requests;
 
-	if ((w->at_most_text && at_most_parse(&w->at_most, w->at_most_text, why)) ||
+	if ((w->at_most_text && watch_at_most_parse(&w->at_most, w->at_most_text, why)) ||
 	    (w->budget_text && budget_parse(w->budget_text, &w->store.budget, why)))
 		return -1;
 	conf->layer = w->ops || both ? LAYER_OPS : LAYER_BLK;
@@ -209,9 +209,9 @@ static int resolve(struct run *r, struct reason *why)
 	conf->buffer_bytes = w->buffer_kib * 1024;
 	r->usr1_asks = true;
 	if (recorder_until(&w->recorder, &w->until, why) || run_check(w->store.run, why) ||
-	    store_open(&w->store, why))
+	    watch_store_open(&w->store, why))
 		return -1;
-	w->recorder.deputy = store_pid(&w->store);
+	w->recorder.deputy = watch_store_pid(&w->store);
 	return 0;
 }
 
@@ -253,7 +253,7 @@ static int start(struct run *r, struct reason *why)
 	recorder_begin(&w->recorder, &w->w);
 	if (w->ops == w->requests)
 		run_say_of_ops(w->io.of_ops);
-	store_go(&w->store);
+	watch_store_go(&w->store);
 	notify_ready();
 	return 0;
 }
@@ -394,7 +394,7 @@ static int shot_begin(struct watch_run *w, uint64_t now)
 	text.end = ending_text(&end, "ended");
 	text.unnamed_ids = intake_unnamed_ids(&w->recorder.intake);
 	if (text.header && text.end)
-		err = store_begin(&w->store, &shot, shot_write, &text);
+		err = watch_store_begin(&w->store, &shot, shot_write, &text);
 	free((char *)text.header);
 	free((char *)text.end);
 	if (err)
@@ -403,7 +403,7 @@ static int shot_begin(struct watch_run *w, uint64_t now)
 	writer_tail_forget(&w->w);
 	w->n_losses = 0;
 	w->missed = 0;
-	w->recorder.copy = store_copy(&w->store);
+	w->recorder.copy = watch_store_copy(&w->store);
 	w->copied_ns = now;
 	return 0;
 }
@@ -440,7 +440,7 @@ static void incident_begin(struct watch_run *w, const struct until_cond *c,
 			   const struct header_trigger *t, uint64_t now)
 {
 	say_met(c);
-	if (at_most_allows(&w->at_most, now))
+	if (watch_at_most_allows(&w->at_most, now))
 		due_begin(w, t);
 	else
 		cmd_say("no recording: --at-most %s", w->at_most_text);
@@ -496,7 +496,7 @@ static bool due_look(struct watch_run *w, uint64_t now)
 {
 	int err;
 
-	if (store_is_busy(&w->store) || !w->due.is || now < w->due.at_ns)
+	if (watch_store_is_busy(&w->store) || !w->due.is || now < w->due.at_ns)
 		return true;
 	err = shot_begin(w, now);
 	if (err == -EAGAIN)
@@ -510,7 +510,7 @@ static bool due_look(struct watch_run *w, uint64_t now)
 /* After the end of a copy, its last records come; later, its process id is another's. */
 static void copy_note(struct watch_run *w, uint64_t now)
 {
-	if (store_is_busy(&w->store))
+	if (watch_store_is_busy(&w->store))
 		w->copied_ns = now;
 	else if (now - w->copied_ns > 2 * FLUSH_NS)
 		w->recorder.copy = 0;
@@ -519,7 +519,7 @@ static void copy_note(struct watch_run *w, uint64_t now)
 /* Without the deputy, the next incident would have no recording: a service is to start anew. */
 static bool deputy_is_there(struct watch_run *w)
 {
-	if (!store_has_ended(&w->store))
+	if (!watch_store_has_ended(&w->store))
 		return true;
 	cmd_say("error: cannot write recordings: the process that writes them was killed");
 	return false;
@@ -565,8 +565,8 @@ static int report(struct run *r, struct snapshot *sn)
 	w->missed += sn->missed;
 	until_end(&w->recorder.until, now);
 	conditions_take(w, now);
-	while (w->due.is && store_is_busy(&w->store))
-		store_wait(&w->store);
+	while (w->due.is && watch_store_is_busy(&w->store))
+		watch_store_wait(&w->store);
 	w->due.at_ns = 0;
 	due_look(w, clock_ns());
 	if (w->due.is) {
@@ -604,7 +604,7 @@ static int watch(int argc, char **argv)
 	};
 	int status = run_main(&w.io.run, &ops, &cmd_watch, argc, argv), written;
 
-	written = store_close(&w.store);
+	written = watch_store_close(&w.store);
 	if (written && w.io.run.command)
 		written = EXIT_TOOL;
 	recorder_done(&w.recorder);

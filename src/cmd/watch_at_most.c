@@ -8,7 +8,7 @@
 #include "base/opts.h"
 #include "base/reason.h"
 
-int at_most_parse(struct at_most *a, const char *text, struct reason *why)
+int watch_at_most_parse(struct at_most *a, const char *text, struct reason *why)
 {
 	static const char units[] = "smhd";
 	static const uint64_t seconds[] = { 1, 60, 3600, 86400 };
@@ -31,7 +31,7 @@ int at_most_parse(struct at_most *a, const char *text, struct reason *why)
 			   AT_MOST_MAX);
 }
 
-bool at_most_allows(struct at_most *a, uint64_t now)
+bool watch_at_most_allows(struct at_most *a, uint64_t now)
 {
 	uint64_t *oldest = &a->times_ns[a->n ? a->written % a->n : 0];
 

@@ -18,10 +18,10 @@ struct at_most {
 };
 
 /* Reads "10/h": n is 1 to AT_MOST_MAX, the time s, m, h or d. 0, or -1 with @why. */
-int at_most_parse(struct at_most *a, const char *text, struct reason *why);
+int watch_at_most_parse(struct at_most *a, const char *text, struct reason *why);
 
 /* Whether another recording is within the limit at @now, ns: then it counts, else it is left out.
  * @now does not decrease from call to call. */
-bool at_most_allows(struct at_most *a, uint64_t now);
+bool watch_at_most_allows(struct at_most *a, uint64_t now);
 
 #endif

@@ -16,11 +16,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/path.h"
 #include "base/reason.h"
 #include "base/text.h"
-#include "cmd/archive.h"
-#include "run/cli.h"
+#include "common/archive.h"
+#include "host/path.h"
+#include "run/cmd.h"
 
 /* Names until a recording is complete, with the deputy's process id. */
 #define PART        ".watch-%d.part"
@@ -460,7 +460,7 @@ static void give_up(void *arg)
 		rmdir(s->dir);
 }
 
-int store_open(struct store *s, struct reason *why)
+int watch_store_open(struct store *s, struct reason *why)
 {
 	const struct deputy_work w = { prepare, work, give_up, s, .stays = true };
 	int ends[2], err = 0;
@@ -477,22 +477,22 @@ int store_open(struct store *s, struct reason *why)
 	return reason_set(why, EXIT_FAILED, "cannot write to '%.200s': %s", s->dir, strerror(-err));
 }
 
-void store_go(struct store *s)
+void watch_store_go(struct store *s)
 {
 	deputy_go(&s->deputy);
 }
 
-pid_t store_pid(const struct store *s)
+pid_t watch_store_pid(const struct store *s)
 {
 	return s->deputy.pid;
 }
 
-pid_t store_copy(const struct store *s)
+pid_t watch_store_copy(const struct store *s)
 {
 	return s->copy;
 }
 
-bool store_has_ended(struct store *s)
+bool watch_store_has_ended(struct store *s)
 {
 	return deputy_has_ended(&s->deputy);
 }
@@ -507,7 +507,7 @@ static void copy_over(struct store *s, enum copy_state state)
 		shot_send(s->control, &failed, -1, MSG_DONTWAIT);
 }
 
-bool store_is_busy(struct store *s)
+bool watch_store_is_busy(struct store *s)
 {
 	enum copy_state state = s->copy ? copy_look(s->copy, false) : COPY_WORKED;
 
@@ -518,7 +518,7 @@ bool store_is_busy(struct store *s)
 	return false;
 }
 
-void store_wait(struct store *s)
+void watch_store_wait(struct store *s)
 {
 	if (s->copy)
 		copy_over(s, copy_look(s->copy, true));
@@ -541,7 +541,7 @@ static int copy_work(void *arg)
 	return shot_send(j->s->control, &j->shot, -1, 0);
 }
 
-int store_begin(struct store *s, const struct shot *shot, store_write_fn *write, void *arg)
+int watch_store_begin(struct store *s, const struct shot *shot, store_write_fn *write, void *arg)
 {
 	struct copy_job job = { s, *shot, write, arg, -1 };
 	int ends[2], err, queued = 0;
@@ -564,11 +564,11 @@ int store_begin(struct store *s, const struct shot *shot, store_write_fn *write,
 	return err;
 }
 
-int store_close(struct store *s)
+int watch_store_close(struct store *s)
 {
 	if (s->deputy.pid <= 0)
 		return 0;
-	store_wait(s);
+	watch_store_wait(s);
 	close(s->control);
 	return deputy_end(&s->deputy, s->deputy.go < 0);
 }

@@ -39,36 +39,36 @@ struct shot {
 };
 
 /* Makes the directory, unless it exists, and starts the deputy. 0, or -1 with @why. Call
- * store_close() after it has succeeded. */
-int store_open(struct store *s, struct reason *why);
+ * watch_store_close() after it has succeeded. */
+int watch_store_open(struct store *s, struct reason *why);
 
-/* Lets the deputy work. Without this call, store_close() removes an empty directory. */
-void store_go(struct store *s);
+/* Lets the deputy work. Without this call, watch_store_close() removes an empty directory. */
+void watch_store_go(struct store *s);
 
 /* Process id of the deputy, for its I/O is no incident. */
-pid_t store_pid(const struct store *s);
+pid_t watch_store_pid(const struct store *s);
 
 /* Process id of the copy that writes a recording; 0: none. */
-pid_t store_copy(const struct store *s);
+pid_t watch_store_copy(const struct store *s);
 
 /* Whether the deputy has ended: it was killed, and no recording can be written. */
-bool store_has_ended(struct store *s);
+bool watch_store_has_ended(struct store *s);
 
 /* Whether a recording is being written. Looks at the copy; call it now and then. */
-bool store_is_busy(struct store *s);
+bool watch_store_is_busy(struct store *s);
 
 /* Waits until the copy has ended. */
-void store_wait(struct store *s);
+void watch_store_wait(struct store *s);
 
 /*
  * Forks a copy, which writes a recording by @write to the descriptor @fd and ends. Not while the
  * store is busy. 0 or -errno.
  */
 typedef int store_write_fn(void *arg, int fd);
-int store_begin(struct store *s, const struct shot *shot, store_write_fn *write, void *arg);
+int watch_store_begin(struct store *s, const struct shot *shot, store_write_fn *write, void *arg);
 
 /* Waits until all is written, and ends the deputy. Returns its exit code: EXIT_FAILED if a
  * recording could not be written. */
-int store_close(struct store *s);
+int watch_store_close(struct store *s);
 
 #endif

@@ -15,10 +15,10 @@
 
 #include "base/clock.h"
 #include "base/list.h"
-#include "base/path.h"
 #include "base/reason.h"
 #include "cell.h"
 #include "export/order.h"
+#include "host/path.h"
 
 enum { DISKS = 256, THREADS = 4096 };
 

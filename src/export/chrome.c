@@ -16,10 +16,10 @@
 
 #include "base/json.h"
 #include "base/names.h"
-#include "base/path.h"
 #include "base/reason.h"
 #include "capture/event_row.h"
 #include "export/order.h"
+#include "host/path.h"
 
 enum { DISK_PIDS = 1 << 30, ARGS_MAX = 64 };
 

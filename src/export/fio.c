@@ -7,11 +7,11 @@
 
 #include "base/list.h"
 #include "base/names.h"
-#include "base/path.h"
 #include "base/reason.h"
 #include "base/text.h"
 #include "capture/reader.h"
 #include "cell.h"
+#include "host/path.h"
 
 enum action { ACTION_READ, ACTION_WRITE, ACTION_SYNC, ACTION_TRIM };
 

@@ -7,8 +7,8 @@
  * the earliest time in all chunks behind it. The second holds only overlapping records, so memory
  * does not grow with the recording.
  */
-#ifndef IOSTRATA_ORDER_H
-#define IOSTRATA_ORDER_H
+#ifndef IOSTRATA_EXPORT_ORDER_H
+#define IOSTRATA_EXPORT_ORDER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -69,7 +69,7 @@ static void begin_put(struct exporting *x, size_t l, const struct stored_op *op,
 	bool flush = io_mode(op) == OTF2_IO_OPERATION_MODE_FLUSH, overlaps = order_has_steps(op);
 
 	if (op->offset != ~0ULL)
-		attr_u64(x, ATTR_OFFSET, op->offset);
+		otf2_attr_u64(x, ATTR_OFFSET, op->offset);
 	if (overlaps)
 		otf2_note(&x->a, OTF2_AttributeList_AddRegionRef(x->list, x->attrs[ATTR_CALL],
 								 region_of(x, op)));
@@ -88,7 +88,7 @@ static void op_strata(struct exporting *x, const struct stored_op *op)
 
 	for (int st = 0; st < ST_N; st++)
 		strata[st] = stored_op_stratum(op, st);
-	attr_strata(x, strata);
+	otf2_attr_strata(x, strata);
 }
 
 static void end_put(struct exporting *x, size_t l, const struct stored_op *op, uint32_t handle,
@@ -98,11 +98,11 @@ static void end_put(struct exporting *x, size_t l, const struct stored_op *op, u
 	uint64_t ns = otf2_time(&x->a, l, op->start_ns + stored_op_total(op));
 	OTF2_EvtWriter *w = x->a.locations[l].w;
 
-	attr_errno(x, op->ret);
+	otf2_attr_errno(x, op->ret);
 	if (op->cache)
-		attr_u64(x, ATTR_CACHE, op->cache);
+		otf2_attr_u64(x, ATTR_CACHE, op->cache);
 	if (op->requests)
-		attr_u64(x, ATTR_REQUESTS, op->requests);
+		otf2_attr_u64(x, ATTR_REQUESTS, op->requests);
 	op_strata(x, op);
 	if (order_has_steps(op) && (int64_t)op->ret == -ECANCELED)
 		otf2_note(&x->a, OTF2_EvtWriter_IoOperationCancelled(w, x->list, ns, handle, id));
@@ -118,9 +118,9 @@ static uint32_t op_handle(struct exporting *x, const struct stored_op *op, unsig
 	if (!is_io(op->kind))
 		return NO_HANDLE;
 	if (op->kind == OP_FAULT) /* the mapping outlives the descriptor */
-		return op->file ? handle_of_file(x, op, pid) : NO_HANDLE;
-	return op->kind == OP_FSYNC && (int64_t)op->fd < 0 ? handle_of_everything(x)
-							   : handle_of(x, op, pid);
+		return op->file ? otf2_handle_of_file(x, op, pid) : NO_HANDLE;
+	return op->kind == OP_FSYNC && (int64_t)op->fd < 0 ? otf2_handle_of_everything(x)
+							   : otf2_handle_of(x, op, pid);
 }
 
 static int no_room_for(const struct exporting *x, const struct catalog_thread *t,
@@ -157,7 +157,7 @@ static uint32_t wait_region(struct exporting *x, uint64_t kind)
 static void server_put(struct exporting *x, const struct stored_op *op, uint64_t from_ns,
 		       uint64_t ns)
 {
-	size_t l = server_location(x, op, from_ns);
+	size_t l = otf2_server_location(x, op, from_ns);
 	uint32_t region = wait_region(x, op->kind);
 
 	if (l == SIZE_MAX)
@@ -203,7 +203,7 @@ static void io_put(struct exporting *x, size_t l, const struct stored_event *ev,
 	begin_put(x, l, &ev->op, handle, id);
 	segments_put(x, l, ev, &merged);
 	if (merged)
-		attr_u64(x, ATTR_MERGED, merged);
+		otf2_attr_u64(x, ATTR_MERGED, merged);
 	end_put(x, l, &ev->op, handle, id);
 }
 
@@ -216,14 +216,14 @@ static void call_put(struct exporting *x, size_t l, const struct stored_event *e
 	unsigned int merged;
 
 	if (op->kind == OP_CLOSE)
-		handle_put(x, l, op, pid, end);
+		otf2_handle_put(x, l, op, pid, end);
 	segments_put(x, l, ev, &merged);
 	if (op->kind != OP_CLOSE)
-		handle_put(x, l, op, pid, end);
-	attr_errno(x, op->ret);
+		otf2_handle_put(x, l, op, pid, end);
+	otf2_attr_errno(x, op->ret);
 	op_strata(x, op);
 	if (merged)
-		attr_u64(x, ATTR_MERGED, merged);
+		otf2_attr_u64(x, ATTR_MERGED, merged);
 }
 
 static int op_put(void *arg, const struct recording *rec, const struct stored_event *ev,
@@ -236,7 +236,7 @@ static int op_put(void *arg, const struct recording *rec, const struct stored_ev
 	size_t l;
 
 	x->rec = rec;
-	l = is_async(op) ? strand_location(x, t, op->start_ns) : thread_location(x, t);
+	l = is_async(op) ? otf2_strand_location(x, t, op->start_ns) : otf2_thread_location(x, t);
 	if (l == SIZE_MAX)
 		return no_room_for(x, t, why);
 	region = region_of(x, op);
@@ -268,8 +268,8 @@ static int async_put(struct exporting *x, const struct step_event *ev, struct re
 {
 	const struct catalog_thread *t = catalog_thread(&x->rec->catalog, ev->op.owner);
 	uint64_t id = step_id(x, ev);
-	size_t l = async_location(x, t);
-	uint32_t handle = l == SIZE_MAX ? NO_HANDLE : handle_of_file(x, &ev->op, t->pid);
+	size_t l = otf2_async_location(x, t);
+	uint32_t handle = l == SIZE_MAX ? NO_HANDLE : otf2_handle_of_file(x, &ev->op, t->pid);
 
 	if (handle == NO_HANDLE)
 		return no_room_for(x, t, why);
@@ -305,14 +305,14 @@ static uint64_t request_bytes(const struct stored_request *rq)
 static void begin_attrs(struct exporting *x, const struct stored_request *rq)
 {
 	const struct catalog_thread *t = catalog_thread(&x->rec->catalog, rq->owner);
-	size_t issuer = rq->owner && t->pid ? thread_location(x, t) : SIZE_MAX;
+	size_t issuer = rq->owner && t->pid ? otf2_thread_location(x, t) : SIZE_MAX;
 
 	if (rq->sector != ~0ULL)
-		attr_u64(x, ATTR_OFFSET, rq->sector * 512);
+		otf2_attr_u64(x, ATTR_OFFSET, rq->sector * 512);
 	if (rq->cmd_flags)
-		attr_u64(x, ATTR_BLOCK_FLAGS, rq->cmd_flags);
+		otf2_attr_u64(x, ATTR_BLOCK_FLAGS, rq->cmd_flags);
 	if (rq->owner && !(x->lean && issuer != SIZE_MAX)) /* the issuer has its id in its name */
-		attr_u64(x, ATTR_THREAD, t->tid);
+		otf2_attr_u64(x, ATTR_THREAD, t->tid);
 	if (issuer != SIZE_MAX)
 		otf2_note(&x->a, OTF2_AttributeList_AddLocationRef(x->list, x->attrs[ATTR_ISSUER],
 								   issuer));
@@ -325,12 +325,12 @@ static void end_attrs(struct exporting *x, const struct stored_request *rq)
 	};
 
 	if (rq->flags & STORED_RQ_FAILED)
-		attr_errno(x, rq->error ? -(int64_t)rq->error : -EIO);
+		otf2_attr_errno(x, rq->error ? -(int64_t)rq->error : -EIO);
 	if (rq->merges)
-		attr_u64(x, ATTR_MERGES, rq->merges);
+		otf2_attr_u64(x, ATTR_MERGES, rq->merges);
 	if (rq->requeues)
-		attr_u64(x, ATTR_REQUEUES, rq->requeues);
-	attr_strata(x, strata);
+		otf2_attr_u64(x, ATTR_REQUEUES, rq->requeues);
+	otf2_attr_strata(x, strata);
 }
 
 static uint32_t request_region(struct exporting *x, const struct stored_request *rq)
@@ -350,7 +350,7 @@ static uint32_t request_region(struct exporting *x, const struct stored_request 
 static bool request_region_put(struct exporting *x, const struct known *disk,
 			       const struct stored_request *rq)
 {
-	size_t l = disk_strand_location(x, disk, rq->q_ns);
+	size_t l = otf2_disk_strand_location(x, disk, rq->q_ns);
 	uint32_t region = request_region(x, rq);
 
 	if (l == SIZE_MAX)
@@ -371,7 +371,7 @@ static int no_room_for_disk(const struct exporting *x, struct reason *why)
 static int request_put(struct exporting *x, const struct step_event *ev, struct reason *why)
 {
 	uint64_t id = step_id(x, ev), bytes = request_bytes(&ev->rq), ns;
-	struct known *disk = disk_known(x, ev->rq.dev);
+	struct known *disk = otf2_disk_known(x, ev->rq.dev);
 	OTF2_EvtWriter *w;
 
 	if (!disk)
@@ -495,7 +495,7 @@ static int recording_put(struct exporting *x, const struct otf2_input *in, const
 	if (!got) {
 		x->call_name = in->call_name;
 		x->a.shift_ns = several ? s->apart_ns : 0;
-		names_machine(x, rec.header.host ? rec.header.host : "machine");
+		otf2_names_machine(x, rec.header.host ? rec.header.host : "machine");
 		if (several)
 			otf2_node_property(&x->a, x->machine, "IOSTRATA::CLOCK_OFFSET_NS",
 					   (int64_t)s->apart_ns);
@@ -516,7 +516,7 @@ static int archive_put(struct exporting *x, const struct otf2_input *inputs,
 	int got, all = 0;
 
 	clock_write(x, sources, n);
-	names_begin(x);
+	otf2_names_begin(x);
 	for (size_t i = 0; i < n && all >= 0; i++) {
 		got = recording_put(x, &inputs[i], &sources[i], n > 1, &one);
 		if (got && (!all || got < 0)) {
@@ -563,7 +563,7 @@ int otf2_export(const struct otf2_input *inputs, size_t n, const struct otf2_con
 		x->counts = ret_counts;
 		x->lean = conf->lean;
 		got = archive_fill(x, inputs, sources, n, conf->dir, why);
-		names_done(x);
+		otf2_names_done(x);
 	}
 	for (size_t i = 0; i < n && sources; i++)
 		order_done(&sources[i].order);

@@ -4,8 +4,8 @@
  * with I/O operations, requests as non-blocking operations of their disk, waits for servers as
  * regions of their server, strata as attributes.
  */
-#ifndef IOSTRATA_OTF2_H
-#define IOSTRATA_OTF2_H
+#ifndef IOSTRATA_EXPORT_OTF2_H
+#define IOSTRATA_EXPORT_OTF2_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  *
  * The first error stays in .err and ends all writing. Hostile text is written as UTF-8.
  */
-#ifndef IOSTRATA_OTF2_ARCHIVE_H
-#define IOSTRATA_OTF2_ARCHIVE_H
+#ifndef IOSTRATA_EXPORT_OTF2_ARCHIVE_H
+#define IOSTRATA_EXPORT_OTF2_ARCHIVE_H
 
 #include <stdbool.h>
 #include <stddef.h>

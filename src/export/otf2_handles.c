@@ -44,33 +44,33 @@ static void open_put(struct exporting *x, size_t l, const struct stored_op *op, 
 	uint32_t handle;
 
 	/* the close of the old handle was not recorded, or has not returned */
-	destroy_put(x, l, handle_end(x, pid, op->fd), end_ns);
-	handle = handle_begin(x, op, pid, end_ns);
+	destroy_put(x, l, otf2_handle_end(x, pid, op->fd), end_ns);
+	handle = otf2_handle_begin(x, op, pid, end_ns);
 	otf2_note(&x->a, OTF2_EvtWriter_IoCreateHandle(
 				 x->a.locations[l].w, NULL, otf2_time(&x->a, l, end_ns), handle,
-				 access_mode(op->open_flags), OTF2_IO_CREATION_FLAG_NONE,
+				 otf2_access_mode(op->open_flags), OTF2_IO_CREATION_FLAG_NONE,
 				 status_flags(op->open_flags)));
 }
 
 /* The descriptor is free as soon as the call begins. */
 static void close_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid)
 {
-	if (!handle_is_newer(x, op, pid) && handle_of(x, op, pid) != NO_HANDLE)
-		destroy_put(x, l, handle_end(x, pid, op->fd), op->start_ns);
+	if (!otf2_handle_is_newer(x, op, pid) && otf2_handle_of(x, op, pid) != NO_HANDLE)
+		destroy_put(x, l, otf2_handle_end(x, pid, op->fd), op->start_ns);
 }
 
 /* The returned descriptor is closed first if open. */
 static void dup_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid,
 		    uint64_t end_ns)
 {
-	uint32_t from = handle_of(x, op, pid), to;
+	uint32_t from = otf2_handle_of(x, op, pid), to;
 	struct stored_op made = *op;
 
 	made.fd = op->ret;
 	if (from == NO_HANDLE || made.fd == op->fd)
 		return;
-	destroy_put(x, l, handle_end(x, pid, made.fd), end_ns);
-	to = handle_begin(x, &made, pid, end_ns);
+	destroy_put(x, l, otf2_handle_end(x, pid, made.fd), end_ns);
+	to = otf2_handle_begin(x, &made, pid, end_ns);
 	otf2_note(&x->a, OTF2_EvtWriter_IoDuplicateHandle(x->a.locations[l].w, NULL,
 							  otf2_time(&x->a, l, end_ns), from, to,
 							  status_flags(op->open_flags)));
@@ -105,13 +105,13 @@ static void flags_put(struct exporting *x, size_t l, const struct stored_op *op,
 static void lock_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid,
 		     uint64_t end_ns, OTF2_LockType wanted)
 {
-	uint32_t handle = handle_of(x, op, pid);
+	uint32_t handle = otf2_handle_of(x, op, pid);
 	OTF2_LockType *held;
 	OTF2_EvtWriter *w = x->a.locations[l].w;
 	uint64_t ns = otf2_time(&x->a, l, end_ns);
 	bool failed = (int64_t)op->ret < 0;
 
-	held = handle_lock(x, pid, op->fd);
+	held = otf2_handle_lock(x, pid, op->fd);
 	if (handle == NO_HANDLE || !held || (failed && wanted == NO_LOCK))
 		return;
 	if (failed) {
@@ -161,13 +161,13 @@ static void fcntl_put(struct exporting *x, size_t l, const struct stored_op *op,
 		break;
 	case SETFL:
 		if ((int64_t)op->ret >= 0)
-			flags_put(x, l, op, handle_of(x, op, pid), end_ns);
+			flags_put(x, l, op, otf2_handle_of(x, op, pid), end_ns);
 		break;
 	}
 }
 
-void handle_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid,
-		uint64_t end_ns)
+void otf2_handle_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid,
+		     uint64_t end_ns)
 {
 	const char *call = op->kind == OP_HANDLE ? x->call_name(op->call) : NULL;
 
@@ -182,7 +182,7 @@ void handle_put(struct exporting *x, size_t l, const struct stored_op *op, unsig
 	else if (op->kind == OP_CLOSE)
 		close_put(x, l, op, pid);
 	else if (call && !strcmp(call, "lseek"))
-		seek_put(x, l, op, handle_of(x, op, pid), end_ns);
+		seek_put(x, l, op, otf2_handle_of(x, op, pid), end_ns);
 	else if (call)
 		dup_put(x, l, op, pid, end_ns);
 }

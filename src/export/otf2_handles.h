@@ -2,14 +2,14 @@
 /*
  * otf2_handles.h - events of an archive for calls that open, close or change a descriptor.
  */
-#ifndef IOSTRATA_OTF2_HANDLES_H
-#define IOSTRATA_OTF2_HANDLES_H
+#ifndef IOSTRATA_EXPORT_OTF2_HANDLES_H
+#define IOSTRATA_EXPORT_OTF2_HANDLES_H
 
 #include "export/otf2_names.h"
 
 /* Writes the events of @op, of process @pid on location @l, ended at @end_ns. No events if @op
  * failed or changed nothing, except for a lock not acquired. */
-void handle_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid,
-		uint64_t end_ns);
+void otf2_handle_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid,
+		     uint64_t end_ns);
 
 #endif

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mounts.h"
 #include "base/names.h"
-#include "base/path.h"
 #include "cell.h"
+#include "host/mounts.h"
+#include "host/path.h"
 
 enum { STRANDS = 16 };
 
@@ -50,12 +50,12 @@ static void known_free(struct known **set)
 		known_drop(set, k);
 }
 
-void attr_u64(struct exporting *x, int which, uint64_t v)
+void otf2_attr_u64(struct exporting *x, int which, uint64_t v)
 {
 	otf2_note(&x->a, OTF2_AttributeList_AddUint64(x->list, x->attrs[which], v));
 }
 
-void attr_errno(struct exporting *x, int64_t ret)
+void otf2_attr_errno(struct exporting *x, int64_t ret)
 {
 	if (ret < 0)
 		otf2_note(&x->a, OTF2_AttributeList_AddInt32(x->list, x->attrs[ATTR_ERRNO],
@@ -154,12 +154,12 @@ static size_t location_of(struct exporting *x, struct known **set, const uint64_
 	return k->ref;
 }
 
-size_t thread_location(struct exporting *x, const struct catalog_thread *t)
+size_t otf2_thread_location(struct exporting *x, const struct catalog_thread *t)
 {
 	return location_of(x, &x->threads, (uint64_t[2]){ t->pid, t->tid }, t, "");
 }
 
-size_t async_location(struct exporting *x, const struct catalog_thread *t)
+size_t otf2_async_location(struct exporting *x, const struct catalog_thread *t)
 {
 	return location_of(x, &x->asyncs, (uint64_t[2]){ t->pid, t->tid }, t, " asynchronous");
 }
@@ -187,7 +187,7 @@ static unsigned int strand_find(struct exporting *x, struct known **set, uint64_
 	return strand == STRANDS ? free_first : strand;
 }
 
-size_t strand_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns)
+size_t otf2_strand_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns)
 {
 	uint64_t thread = (uint64_t)t->pid << 32 | t->tid;
 	unsigned int strand = strand_find(x, &x->strands, thread, start_ns);
@@ -217,7 +217,7 @@ static size_t strand_of(struct exporting *x, struct known **set, uint64_t of, ui
 	return l;
 }
 
-size_t disk_strand_location(struct exporting *x, const struct known *disk, uint64_t start_ns)
+size_t otf2_disk_strand_location(struct exporting *x, const struct known *disk, uint64_t start_ns)
 {
 	const char *disk_name = catalog_device(&x->rec->catalog, disk->key[0]);
 	char name[96];
@@ -226,7 +226,7 @@ size_t disk_strand_location(struct exporting *x, const struct known *disk, uint6
 	return strand_of(x, &x->disk_strands, disk->key[0], start_ns, disk->group, name);
 }
 
-size_t server_location(struct exporting *x, const struct stored_op *op, uint64_t start_ns)
+size_t otf2_server_location(struct exporting *x, const struct stored_op *op, uint64_t start_ns)
 {
 	unsigned int dev = FILE_KEY_DEV(catalog_file(&x->rec->catalog, op->file)->key);
 	char server[SERVER_TEXT], name[SERVER_TEXT + 16];
@@ -247,7 +247,7 @@ size_t server_location(struct exporting *x, const struct stored_op *op, uint64_t
 	return strand_of(x, &x->server_strands, number, start_ns, k->group, name);
 }
 
-struct known *disk_known(struct exporting *x, uint64_t dev)
+struct known *otf2_disk_known(struct exporting *x, uint64_t dev)
 {
 	struct known *k = known_find(&x->disks, dev, 0);
 	const char *name = catalog_device(&x->rec->catalog, dev);
@@ -323,7 +323,7 @@ static uint32_t file_ref(struct exporting *x, uint64_t id, uint64_t fs)
 	return x->files[id] - 1;
 }
 
-OTF2_IoAccessMode access_mode(uint64_t open_flags)
+OTF2_IoAccessMode otf2_access_mode(uint64_t open_flags)
 {
 	static const OTF2_IoAccessMode modes[] = {
 		OTF2_IO_ACCESS_MODE_READ_ONLY,
@@ -342,26 +342,26 @@ static uint32_t handle_inherited(struct exporting *x, const struct stored_op *op
 	char *path = file_path(x, op->file);
 	uint32_t h =
 		otf2_handle_there(&x->a, path ? path : "", file_ref(x, op->file, op->fs), x->posix,
-				  OTF2_IO_HANDLE_FLAG_NONE, access_mode(op->open_flags));
+				  OTF2_IO_HANDLE_FLAG_NONE, otf2_access_mode(op->open_flags));
 
 	free(path);
 	return h;
 }
 
-bool handle_is_newer(struct exporting *x, const struct stored_op *op, unsigned int pid)
+bool otf2_handle_is_newer(struct exporting *x, const struct stored_op *op, unsigned int pid)
 {
 	const struct known *k = known_find(&x->descriptors, pid, op->fd);
 
 	return k && op->start_ns < k->since_ns;
 }
 
-uint32_t handle_of(struct exporting *x, const struct stored_op *op, unsigned int pid)
+uint32_t otf2_handle_of(struct exporting *x, const struct stored_op *op, unsigned int pid)
 {
 	struct known *k;
 
 	if (!op->file)
 		return NO_HANDLE;
-	if (handle_is_newer(x, op, pid))
+	if (otf2_handle_is_newer(x, op, pid))
 		return handle_inherited(x, op);
 	k = known_find(&x->descriptors, pid, op->fd);
 	if (k && k->file == op->file)
@@ -378,7 +378,7 @@ uint32_t handle_of(struct exporting *x, const struct stored_op *op, unsigned int
 	return k->ref;
 }
 
-uint32_t handle_of_file(struct exporting *x, const struct stored_op *op, unsigned int pid)
+uint32_t otf2_handle_of_file(struct exporting *x, const struct stored_op *op, unsigned int pid)
 {
 	struct known *k;
 
@@ -390,7 +390,7 @@ uint32_t handle_of_file(struct exporting *x, const struct stored_op *op, unsigne
 	return k ? k->ref : NO_HANDLE;
 }
 
-uint32_t handle_of_everything(struct exporting *x)
+uint32_t otf2_handle_of_everything(struct exporting *x)
 {
 	if (!x->everything)
 		x->everything = 1 + otf2_handle_there(&x->a, "everything", OTF2_UNDEFINED_UINT32,
@@ -399,15 +399,15 @@ uint32_t handle_of_everything(struct exporting *x)
 	return x->everything - 1;
 }
 
-void attr_strata(struct exporting *x, const uint64_t *strata)
+void otf2_attr_strata(struct exporting *x, const uint64_t *strata)
 {
 	for (int st = 0; st < ST_N && !x->lean; st++)
 		if (strata[st])
-			attr_u64(x, ATTR_STRATA + st, strata[st]);
+			otf2_attr_u64(x, ATTR_STRATA + st, strata[st]);
 }
 
-uint32_t handle_begin(struct exporting *x, const struct stored_op *op, unsigned int pid,
-		      uint64_t end_ns)
+uint32_t otf2_handle_begin(struct exporting *x, const struct stored_op *op, unsigned int pid,
+			   uint64_t end_ns)
 {
 	struct known *k = known_new(x, &x->descriptors, pid, op->fd);
 	char *path;
@@ -422,14 +422,14 @@ uint32_t handle_begin(struct exporting *x, const struct stored_op *op, unsigned 
 	return k->ref;
 }
 
-OTF2_LockType *handle_lock(struct exporting *x, unsigned int pid, uint64_t fd)
+OTF2_LockType *otf2_handle_lock(struct exporting *x, unsigned int pid, uint64_t fd)
 {
 	struct known *k = known_find(&x->descriptors, pid, fd);
 
 	return k ? &k->lock : NULL;
 }
 
-uint32_t handle_end(struct exporting *x, unsigned int pid, uint64_t fd)
+uint32_t otf2_handle_end(struct exporting *x, unsigned int pid, uint64_t fd)
 {
 	struct known *k = known_find(&x->descriptors, pid, fd);
 	uint32_t ref = k ? k->ref : NO_HANDLE;
@@ -439,7 +439,7 @@ uint32_t handle_end(struct exporting *x, unsigned int pid, uint64_t fd)
 	return ref;
 }
 
-void names_begin(struct exporting *x)
+void otf2_names_begin(struct exporting *x)
 {
 	x->posix = otf2_paradigm(&x->a, "POSIX");
 	x->block = otf2_paradigm(&x->a, "BLOCK");
@@ -472,13 +472,13 @@ static void names_forget(struct exporting *x)
 	memset(x->wait_regions, 0, sizeof(x->wait_regions));
 }
 
-void names_machine(struct exporting *x, const char *machine)
+void otf2_names_machine(struct exporting *x, const char *machine)
 {
 	names_forget(x);
 	x->machine = otf2_node(&x->a, machine, "machine", OTF2_UNDEFINED_UINT32);
 }
 
-void names_done(struct exporting *x)
+void otf2_names_done(struct exporting *x)
 {
 	names_forget(x);
 	if (x->list)

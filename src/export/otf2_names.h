@@ -5,8 +5,8 @@
  *
  * Owns these tables, which grow with threads, files and open descriptors, not with events.
  */
-#ifndef IOSTRATA_OTF2_NAMES_H
-#define IOSTRATA_OTF2_NAMES_H
+#ifndef IOSTRATA_EXPORT_OTF2_NAMES_H
+#define IOSTRATA_EXPORT_OTF2_NAMES_H
 
 #include <uthash.h>
 
@@ -80,63 +80,64 @@ struct exporting {
 };
 
 /* Writes the definitions needed from the beginning. */
-void names_begin(struct exporting *x);
+void otf2_names_begin(struct exporting *x);
 
 /* Defines the machine of the next recording, and forgets the names of the recording before. */
-void names_machine(struct exporting *x, const char *machine);
-void names_done(struct exporting *x);
+void otf2_names_machine(struct exporting *x, const char *machine);
+void otf2_names_done(struct exporting *x);
 
 /* Attributes of the next event. */
-void attr_u64(struct exporting *x, int which, uint64_t v);
-void attr_errno(struct exporting *x, int64_t ret);             /* if it is negative */
-void attr_strata(struct exporting *x, const uint64_t *strata); /* without those that are 0 */
+void otf2_attr_u64(struct exporting *x, int which, uint64_t v);
+void otf2_attr_errno(struct exporting *x, int64_t ret);             /* if it is negative */
+void otf2_attr_strata(struct exporting *x, const uint64_t *strata); /* without those that are 0 */
 
 /* The location of a thread. SIZE_MAX: failed, and the archive has the error. */
-size_t thread_location(struct exporting *x, const struct catalog_thread *t);
+size_t otf2_thread_location(struct exporting *x, const struct catalog_thread *t);
 
 /* The location of a thread's requests of io_uring and libaio delivered in steps. They overlap, so
  * this location has no regions. SIZE_MAX: failed. */
-size_t async_location(struct exporting *x, const struct catalog_thread *t);
+size_t otf2_async_location(struct exporting *x, const struct catalog_thread *t);
 
 /* A location for a thread's request written as a region, such as an open, which begins at
  * @start_ns. Regions of one location must not overlap, so a thread has up to LANES locations. If
  * all are busy, the region begins late; its strata still give the full time. SIZE_MAX: failed. */
-size_t strand_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns);
+size_t otf2_strand_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns);
 
 /* A disk, with its own node, group and location. NULL: failed. */
-struct known *disk_known(struct exporting *x, uint64_t dev);
+struct known *otf2_disk_known(struct exporting *x, uint64_t dev);
 
-/* As strand_location(), for a request of @disk: requests overlap, and readers of regions want to
- * see their times, too. */
-size_t disk_strand_location(struct exporting *x, const struct known *disk, uint64_t start_ns);
+/* As otf2_strand_location(), for a request of @disk: requests overlap, and readers of regions want
+ * to see their times, too. */
+size_t otf2_disk_strand_location(struct exporting *x, const struct known *disk, uint64_t start_ns);
 
-/* As strand_location(), for the server of @op's file: operations wait for it at the same time. */
-size_t server_location(struct exporting *x, const struct stored_op *op, uint64_t start_ns);
+/* As otf2_strand_location(), for the server of @op's file: operations wait for it at the same time.
+ */
+size_t otf2_server_location(struct exporting *x, const struct stored_op *op, uint64_t start_ns);
 
 /* The handle used by an operation; NO_HANDLE: the file is not known. */
-uint32_t handle_of(struct exporting *x, const struct stored_op *op, unsigned int pid);
+uint32_t otf2_handle_of(struct exporting *x, const struct stored_op *op, unsigned int pid);
 
 /* The handle of a page fault, or of a request of io_uring or libaio, for which the descriptor may
  * not be known: one for each file of a process. */
-uint32_t handle_of_file(struct exporting *x, const struct stored_op *op, unsigned int pid);
+uint32_t otf2_handle_of_file(struct exporting *x, const struct stored_op *op, unsigned int pid);
 
 /* The handle of operations without a file: sync(), msync(). */
-uint32_t handle_of_everything(struct exporting *x);
+uint32_t otf2_handle_of_everything(struct exporting *x);
 
 /* A descriptor of process @pid begins, by an open that returns at @end_ns; NO_HANDLE: no memory. */
-uint32_t handle_begin(struct exporting *x, const struct stored_op *op, unsigned int pid,
-		      uint64_t end_ns);
+uint32_t otf2_handle_begin(struct exporting *x, const struct stored_op *op, unsigned int pid,
+			   uint64_t end_ns);
 
 /* The lock of a descriptor that is known, or NULL. */
-OTF2_LockType *handle_lock(struct exporting *x, unsigned int pid, uint64_t fd);
+OTF2_LockType *otf2_handle_lock(struct exporting *x, unsigned int pid, uint64_t fd);
 
 /* A descriptor of process @pid ends. Returns its handle, or NO_HANDLE if not known. */
-uint32_t handle_end(struct exporting *x, unsigned int pid, uint64_t fd);
+uint32_t otf2_handle_end(struct exporting *x, unsigned int pid, uint64_t fd);
 
 /* Whether the known descriptor is newer than @op: another thread closed the older one and got its
  * number again before @op returned. */
-bool handle_is_newer(struct exporting *x, const struct stored_op *op, unsigned int pid);
+bool otf2_handle_is_newer(struct exporting *x, const struct stored_op *op, unsigned int pid);
 
-OTF2_IoAccessMode access_mode(uint64_t open_flags);
+OTF2_IoAccessMode otf2_access_mode(uint64_t open_flags);
 
 #endif

@@ -7,8 +7,8 @@
  * and integers of few values, have dictionaries. Each column of each row group has its minimum,
  * maximum and number of nulls. Memory is bounded for any rows: some 8 MB.
  */
-#ifndef IOSTRATA_PARQUET_H
-#define IOSTRATA_PARQUET_H
+#ifndef IOSTRATA_EXPORT_PARQUET_H
+#define IOSTRATA_EXPORT_PARQUET_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * Encodings.md), and structs in Thrift's compact protocol (its thrift-compact-protocol.md). Knows
  * nothing of columns and files.
  */
-#ifndef IOSTRATA_PARQUET_ENCODE_H
-#define IOSTRATA_PARQUET_ENCODE_H
+#ifndef IOSTRATA_EXPORT_PARQUET_ENCODE_H
+#define IOSTRATA_EXPORT_PARQUET_ENCODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

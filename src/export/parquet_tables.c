@@ -12,10 +12,10 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/names.h"
-#include "base/path.h"
 #include "base/reason.h"
 #include "capture/event_row.h"
 #include "export/parquet.h"
+#include "host/path.h"
 
 enum {
 	COLUMNS_MAX = 64,    /* of a table */
@@ -193,7 +193,7 @@ static void table_add(struct table *t, const struct column *list, unsigned int o
 	}
 }
 
-struct tables *tables_new(const struct tables_conf *conf)
+struct tables *parquet_tables_new(const struct tables_conf *conf)
 {
 	struct tables *t = calloc(1, sizeof(*t));
 
@@ -210,7 +210,7 @@ struct tables *tables_new(const struct tables_conf *conf)
 	return t;
 }
 
-const struct tables_counts *tables_counted(const struct tables *t)
+const struct tables_counts *parquet_tables_counted(const struct tables *t)
 {
 	return &t->counts;
 }
@@ -611,8 +611,8 @@ static int recording_end(struct tables *t, const char *damage, struct reason *wh
 	return err;
 }
 
-int tables_add(struct tables *t, struct recording *rec, const char *name,
-	       const char *(*call_name)(unsigned short call), struct reason *why)
+int parquet_tables_add(struct tables *t, struct recording *rec, const char *name,
+		       const char *(*call_name)(unsigned short call), struct reason *why)
 {
 	struct stored_event ev;
 	unsigned int n = 0;
@@ -638,12 +638,12 @@ int tables_add(struct tables *t, struct recording *rec, const char *name,
 	return err ? err : got < 0;
 }
 
-int tables_end(struct tables *t, struct reason *why)
+int parquet_tables_end(struct tables *t, struct reason *why)
 {
 	return parts_close(t, why);
 }
 
-void tables_free(struct tables *t)
+void parquet_tables_free(struct tables *t)
 {
 	if (!t)
 		return;

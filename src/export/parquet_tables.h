@@ -9,8 +9,8 @@
  * The columns are host, boot id, kernel and time, and then event_columns. A file gets its name when
  * it is complete. If the name exists already, it gets a number: operations-2.parquet.
  */
-#ifndef IOSTRATA_PARQUET_TABLES_H
-#define IOSTRATA_PARQUET_TABLES_H
+#ifndef IOSTRATA_EXPORT_PARQUET_TABLES_H
+#define IOSTRATA_EXPORT_PARQUET_TABLES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,25 +33,25 @@ struct tables_counts {
 
 struct tables;
 
-/* The text in @conf stays the caller's. The caller frees the result by tables_free(). NULL: out of
- * memory. */
-struct tables *tables_new(const struct tables_conf *conf);
+/* The text in @conf stays the caller's. The caller frees the result by parquet_tables_free(). NULL:
+ * out of memory. */
+struct tables *parquet_tables_new(const struct tables_conf *conf);
 
 /*
  * Adds all records of the just opened @rec, called @name. @call_name: see syscall_names(). 0; 1
  * with
  * @why: @rec is damaged, and all records before the damage were added; -1 with @why: only
- * tables_free() may follow.
+ * parquet_tables_free() may follow.
  */
-int tables_add(struct tables *t, struct recording *rec, const char *name,
-	       const char *(*call_name)(unsigned short call), struct reason *why);
+int parquet_tables_add(struct tables *t, struct recording *rec, const char *name,
+		       const char *(*call_name)(unsigned short call), struct reason *why);
 
 /* Completes the files. 0, or -1 with @why. */
-int tables_end(struct tables *t, struct reason *why);
+int parquet_tables_end(struct tables *t, struct reason *why);
 
-const struct tables_counts *tables_counted(const struct tables *t);
+const struct tables_counts *parquet_tables_counted(const struct tables *t);
 
 /* Frees @t, and removes incomplete files. @t may be NULL. */
-void tables_free(struct tables *t);
+void parquet_tables_free(struct tables *t);
 
 #endif

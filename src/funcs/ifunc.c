@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "funcs/elf_file.h"
+#include "funcs/func_rows.h"
 #include "funcs/maps.h"
-#include "funcs/rows.h"
 
 enum { MOST_EXPLAINED = 8, MOST_NAMES = 4 };
 

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/privilege.h"
 #include "base/reason.h"
+#include "host/privilege.h"
 
 static int find_groups(struct caller *c)
 {
@@ -61,7 +61,7 @@ static int caller_find(struct caller *c, struct reason *why)
 	__nss_configure_lookup("initgroups", "files");
 #endif
 	*c = (struct caller){};
-	by_sudo = sudo_ids(&c->uid, &c->gid, why);
+	by_sudo = privilege_sudo_ids(&c->uid, &c->gid, why);
 	if (by_sudo <= 0)
 		return by_sudo;
 	c->is_other = true;

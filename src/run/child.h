@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/privilege.h"
+#include "host/privilege.h"
 
 struct reason;
 

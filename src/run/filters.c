@@ -16,13 +16,13 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
-#include "base/container.h"
-#include "base/devices.h"
-#include "base/mounts.h"
-#include "base/privilege.h"
 #include "base/reason.h"
 #include "base/text.h"
 #include "cell.h"
+#include "host/container.h"
+#include "host/devices.h"
+#include "host/mounts.h"
+#include "host/privilege.h"
 
 unsigned int filter_kernel_dev(dev_t dev)
 {

@@ -9,11 +9,11 @@
 
 #include <uthash.h>
 
-#include "base/privilege.h"
-#include "base/processes.h"
 #include "base/reason.h"
 #include "base/text.h"
 #include "cell.h"
+#include "host/privilege.h"
+#include "host/processes.h"
 
 static struct io_run *io_of(struct run *r)
 {

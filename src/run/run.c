@@ -23,9 +23,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/privilege.h"
 #include "base/reason.h"
 #include "base/text.h"
+#include "host/privilege.h"
 
 const struct opt run_opts[] = {
 	{ 'j', "json", OPT_FLAG(struct run, opts.json),

@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 #include "run/child.h"
-#include "run/cli.h"
+#include "run/cmd.h"
 #include "run/filters.h"
 
 struct reason;

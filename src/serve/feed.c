@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/container.h"
+#include "host/container.h"
 
 void feed_self(struct feed_self *ret, int statm)
 {

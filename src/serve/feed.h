@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/devices.h"
 #include "base/snapshot.h"
+#include "host/devices.h"
 
 /* Figures of this process. */
 struct feed_self {

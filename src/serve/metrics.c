@@ -7,7 +7,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "serve/totals.h"
-#include "show/view.h"
+#include "show/breakdown.h"
 
 enum {
 	LABEL_CAP = 2048,           /* a value with its escapes */

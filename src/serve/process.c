@@ -15,13 +15,13 @@
 #include <event2/event.h>
 
 #include "base/clock.h"
-#include "base/privilege.h"
 #include "base/reason.h"
+#include "host/privilege.h"
 #include "serve/feed.h"
 #include "serve/http.h"
 #include "serve/metrics.h"
 #include "serve/totals.h"
-#include "show/json.h"
+#include "show/breakdown_json.h"
 #include "show/page.h"
 
 /* After this time without a snapshot the figures are no longer those of the present. */

@@ -7,7 +7,7 @@
 #define IOSTRATA_SERVE_PROCESS_H
 
 #include "serve/guard.h"
-#include "show/view.h"
+#include "show/breakdown.h"
 
 struct reason;
 

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/container.h"
-#include "base/devices.h"
 #include "base/hist.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "host/container.h"
+#include "host/devices.h"
 
 enum {
 	KEY_FADES = 8,  /* thousandths in an interval: half remains after 87 intervals */

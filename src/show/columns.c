@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/container.h"
 #include "base/hist.h"
 #include "base/names.h"
-#include "show/parts.h"
+#include "host/container.h"
+#include "show/view_parts.h"
 
 enum { BAR_COLUMNS = 13 };
 

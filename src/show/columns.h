@@ -7,7 +7,7 @@
 #define IOSTRATA_SHOW_COLUMNS_H
 
 #include "base/columns.h"
-#include "show/view.h"
+#include "show/breakdown.h"
 
 /* Rows are struct op_row and struct rq_row; .ctx is a struct breakdown_whole. */
 extern const struct column op_columns[], rq_columns[];

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/snapshot.h"
 #include "base/text.h"
-#include "show/view.h"
+#include "show/breakdown.h"
 
 /* Members "daemon" and "daemon_missing" of a row of servers. @missing: of the run; may be NULL. */
 void daemon_json(struct json *j, const struct server_row *row, const struct missing *missing);

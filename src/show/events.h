@@ -5,8 +5,8 @@
  * event_columns (capture/event_row.h); a value is empty or null if it does not apply or is not
  * known.
  */
-#ifndef IOSTRATA_EVENTS_H
-#define IOSTRATA_EVENTS_H
+#ifndef IOSTRATA_SHOW_EVENTS_H
+#define IOSTRATA_SHOW_EVENTS_H
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "show/parts.h"
+#include "show/view_parts.h"
 
 enum {
 	SCREEN_LINES = 22, /* lines of a terminal without "tracing" above and the prompt below */

@@ -9,7 +9,7 @@
 #include <limits.h>
 
 #include "base/text.h"
-#include "show/view.h"
+#include "show/breakdown.h"
 
 enum { FIRST_SCREEN_ANSWER = 3 * TEXT_SAFE_CAP(2 * PATH_MAX) + 256 };
 

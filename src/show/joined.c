@@ -7,7 +7,7 @@
 
 #include "base/columns.h"
 #include "base/names.h"
-#include "show/parts.h"
+#include "show/view_parts.h"
 
 enum {
 	PARTS = 3 + SHARE_N,

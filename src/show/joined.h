@@ -11,7 +11,7 @@
 #include "base/columns.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "show/view.h"
+#include "show/breakdown.h"
 
 extern const struct column joined_columns[]; /* of struct join_row */
 

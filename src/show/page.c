@@ -6,16 +6,16 @@
 #include <string.h>
 
 #include "base/columns.h"
-#include "base/container.h"
 #include "base/json.h"
 #include "base/names.h"
 #include "capture/slow_requests.h"
+#include "host/container.h"
+#include "show/breakdown_text.h"
 #include "show/columns.h"
 #include "show/first_screen.h"
 #include "show/page_json.h"
-#include "show/parts.h"
 #include "show/slowest.h"
-#include "show/text.h"
+#include "show/view_parts.h"
 
 /* Embeds a file that src/page/assemble made, between the symbols name_begin and name_end. */
 #define EMBEDDED(name)                                                                             \

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "analyse/page_data.h"
-#include "show/view.h"
+#include "show/breakdown.h"
 
 struct container_names;
 

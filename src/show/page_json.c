@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "show/page.h"
-#include "show/parts.h"
+#include "show/view_parts.h"
 
 enum {
 	ROWS_MOST = 32, /* rows with pictures of their own; the others are in the sums */

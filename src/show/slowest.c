@@ -14,8 +14,8 @@
 #include "base/names.h"
 #include "capture/slow_requests.h"
 #include "cell.h"
-#include "show/devices.h"
-#include "show/parts.h"
+#include "show/device_tree.h"
+#include "show/view_parts.h"
 
 /* Writes a line of safe text; on a terminal, cut to its width. */
 static void put_line(struct text_out *o, const struct breakdown_view *v, const char *line)

@@ -7,7 +7,7 @@
 #define IOSTRATA_SHOW_SLOWEST_H
 
 #include "base/text.h"
-#include "show/view.h"
+#include "show/breakdown.h"
 
 /* Writes them in the order given; @sn has the names of the file systems. */
 void slowest_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,

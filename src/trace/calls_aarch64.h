@@ -2,8 +2,8 @@
 /* calls_aarch64.h - numbers of system calls on arm64 and on 32-bit ARM (EABI); -1: no such call.
  * The kernel never changes these numbers: include/uapi/asm-generic/unistd.h,
  * arch/arm/tools/syscall.tbl. */
-#ifndef IOSTRATA_CALLS_AARCH64_H
-#define IOSTRATA_CALLS_AARCH64_H
+#ifndef IOSTRATA_TRACE_CALLS_AARCH64_H
+#define IOSTRATA_TRACE_CALLS_AARCH64_H
 
 /* clang-format off */
 #define CALLS_AARCH64(X) \

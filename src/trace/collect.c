@@ -12,11 +12,11 @@
 
 #include <bpf/bpf.h>
 
-#include "base/lookup.h"
-#include "base/mounts.h"
 #include "base/names.h"
 #include "bpf/conf.h"
 #include "cell.h"
+#include "host/lookup.h"
+#include "host/mounts.h"
 #include "trace/maps.h"
 
 void collect_fs_name(const struct fs_entry *seen, unsigned long long fs, char ret_name[FS_NAME_LEN])

@@ -3,17 +3,17 @@
  * collect.h - the rows of one epoch: reads the maps, adds up the CPUs, turns keys into names. Does
  * not turn the epoch, and must not run while programs still write to it.
  */
-#ifndef IOSTRATA_COLLECT_H
-#define IOSTRATA_COLLECT_H
+#ifndef IOSTRATA_TRACE_COLLECT_H
+#define IOSTRATA_TRACE_COLLECT_H
 
 #include <stdbool.h>
 
-#include "base/cgroups.h"
-#include "base/devices.h"
-#include "base/filenames.h"
-#include "base/mounts.h"
 #include "base/snapshot.h"
-#include "base/threadnames.h"
+#include "host/cgroups.h"
+#include "host/devices.h"
+#include "host/filenames.h"
+#include "host/mounts.h"
+#include "host/threadnames.h"
 
 struct fs_entry;
 struct live;

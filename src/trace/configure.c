@@ -7,9 +7,9 @@
 
 #include <bpf/libbpf.h>
 
-#include "base/privilege.h"
-#include "trace/btf.h"
+#include "host/privilege.h"
 #include "trace/feature.h"
+#include "trace/feature_types.h"
 #include "trace/kallsyms.h"
 #include "trace/maps.h"
 #include "trace/plan.h"

@@ -3,8 +3,8 @@
  * configure.h - fills the programs' struct bpf_conf from the settings of a session and from the
  * properties of this kernel. Loads nothing.
  */
-#ifndef IOSTRATA_CONFIGURE_H
-#define IOSTRATA_CONFIGURE_H
+#ifndef IOSTRATA_TRACE_CONFIGURE_H
+#define IOSTRATA_TRACE_CONFIGURE_H
 
 #include "bpf/conf.h"
 

@@ -11,7 +11,7 @@
 
 #include <uthash.h>
 
-#include "trace/btf.h"
+#include "trace/feature_types.h"
 
 struct wanted_name {
 	const char *name; /* the name is the first len bytes */

@@ -6,8 +6,8 @@
  * types; the small BTF has a few thousand. Type ids in it differ from the kernel's. Owns nothing,
  * loads nothing.
  */
-#ifndef IOSTRATA_CORE_TYPES_H
-#define IOSTRATA_CORE_TYPES_H
+#ifndef IOSTRATA_TRACE_CORE_TYPES_H
+#define IOSTRATA_TRACE_CORE_TYPES_H
 
 #include <stddef.h>
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/processes.h"
 #include "bpf/conf.h"
+#include "host/processes.h"
 
 /*
  * Seconds between drains. Overflowing a 32-bit bucket within DRAIN_CELLS_S takes 400 million

@@ -20,9 +20,9 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "base/privilege.h"
 #include "base/reason.h"
-#include "trace/btf.h"
+#include "host/privilege.h"
+#include "trace/feature_types.h"
 
 static enum preemption_model model_named(const char *name, size_t len)
 {

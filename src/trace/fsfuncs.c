@@ -9,8 +9,8 @@
 
 #include <uthash.h>
 
-#include "trace/btf.h"
 #include "trace/feature.h"
+#include "trace/feature_types.h"
 #include "trace/kallsyms.h"
 
 enum { PATTERNS = 3 };

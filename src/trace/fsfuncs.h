@@ -7,8 +7,8 @@
  * some name exists. Both avoid reading all of /proc/kallsyms, which costs 300 to 600 million kernel
  * instructions. Probes nothing.
  */
-#ifndef IOSTRATA_FSFUNCS_H
-#define IOSTRATA_FSFUNCS_H
+#ifndef IOSTRATA_TRACE_FSFUNCS_H
+#define IOSTRATA_TRACE_FSFUNCS_H
 
 #include <stddef.h>
 #include <stdint.h>

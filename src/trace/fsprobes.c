@@ -10,11 +10,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/mounts.h"
 #include "bpf/conf.h"
 #include "cell.h"
-#include "trace/btf.h"
+#include "host/mounts.h"
 #include "trace/feature.h"
+#include "trace/feature_types.h"
 #include "trace/fsfuncs.h"
 #include "trace/links.h"
 

@@ -7,8 +7,8 @@
  * function present in every kernel, then again for each function of a file system. With kprobes,
  * the template itself is attached. Owns the copies and their links.
  */
-#ifndef IOSTRATA_FSPROBES_H
-#define IOSTRATA_FSPROBES_H
+#ifndef IOSTRATA_TRACE_FSPROBES_H
+#define IOSTRATA_TRACE_FSPROBES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * Reading all of /proc/kallsyms costs 300 to 600 million kernel instructions. So the text is
  * cached, some MiB, until kallsyms_forget(). Only one thread at a time may use these functions.
  */
-#ifndef IOSTRATA_KALLSYMS_H
-#define IOSTRATA_KALLSYMS_H
+#ifndef IOSTRATA_TRACE_KALLSYMS_H
+#define IOSTRATA_TRACE_KALLSYMS_H
 
 #include <stdint.h>
 #include <stdio.h>

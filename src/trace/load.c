@@ -16,11 +16,11 @@
 #include <bpf/libbpf.h>
 
 #include "base/names.h"
-#include "base/privilege.h"
 #include "base/reason.h"
-#include "trace/btf.h"
+#include "host/privilege.h"
 #include "trace/core_types.h"
 #include "trace/feature.h"
+#include "trace/feature_types.h"
 #include "trace/maps.h"
 #include "trace/plan.h"
 #include "trace/session.h"

@@ -15,8 +15,8 @@
 #include "base/reason.h"
 #include "bpf/conf.h"
 #include "cell.h"
-#include "trace/btf.h"
 #include "trace/feature.h"
+#include "trace/feature_types.h"
 #include "trace/plan.h"
 #include "trace/session.h"
 

@@ -6,7 +6,7 @@
 
 #include <bpf/libbpf.h>
 
-#include "trace/btf.h"
+#include "trace/feature_types.h"
 #include "trace/hung.h"
 #include "trace/maps.h"
 #include "trace/session.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* sites.h - names the sites in the kernel where threads slept, and what they waited for there. */
-#ifndef IOSTRATA_TRACE_WHYS_H
-#define IOSTRATA_TRACE_WHYS_H
+#ifndef IOSTRATA_TRACE_SITES_H
+#define IOSTRATA_TRACE_SITES_H
 
 #include <stdbool.h>
 #include <stddef.h>

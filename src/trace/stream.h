@@ -6,8 +6,8 @@
  *
  * Owns the rings and the mapped lanes. Does not interpret the records.
  */
-#ifndef IOSTRATA_STREAM_H
-#define IOSTRATA_STREAM_H
+#ifndef IOSTRATA_TRACE_STREAM_H
+#define IOSTRATA_TRACE_STREAM_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* syscalls.h - which system calls are operations, and of which kind; 64 and 32 bit. */
-#ifndef IOSTRATA_SYSCALLS_H
-#define IOSTRATA_SYSCALLS_H
+#ifndef IOSTRATA_TRACE_SYSCALLS_H
+#define IOSTRATA_TRACE_SYSCALLS_H
 
 #include <stdbool.h>
 #include <stdint.h>

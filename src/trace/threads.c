@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "base/processes.h"
+#include "host/processes.h"
 
 /* A program needs some 100 ns to change all members. */
 enum { TRIES = 10000 };

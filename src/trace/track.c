@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/processes.h"
 #include "bpf/conf.h"
+#include "host/processes.h"
 
 enum {
 	NEWBORN_TICKS = 3,

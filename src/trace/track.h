@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* track.h - tells the programs which processes to track that are older than the tracing. */
-#ifndef IOSTRATA_TRACK_H
-#define IOSTRATA_TRACK_H
+#ifndef IOSTRATA_TRACE_TRACK_H
+#define IOSTRATA_TRACE_TRACK_H
 
 /*
  * Tracks the processes @roots and their descendants: sets their bits in the map @fd, an array of

@@ -2,8 +2,8 @@
 /*
  * trials.h - tries to load every program of the table, for 'doctor --probes'. Attaches nothing.
  */
-#ifndef IOSTRATA_TRIALS_H
-#define IOSTRATA_TRIALS_H
+#ifndef IOSTRATA_TRACE_TRIALS_H
+#define IOSTRATA_TRACE_TRIALS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,9 +11,9 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "base/mounts.h"
-#include "base/path.h"
-#include "base/processes.h"
+#include "host/mounts.h"
+#include "host/path.h"
+#include "host/processes.h"
 #include "trace/collect.h"
 
 /* Finds member @name of the struct or union @type, or of an anonymous one inside it, and adds its

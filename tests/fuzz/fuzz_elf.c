@@ -13,8 +13,8 @@
 #include "base/reason.h"
 #include "funcs/demangle.h"
 #include "funcs/elf_file.h"
-#include "funcs/find_elf.h"
-#include "funcs/rows.h"
+#include "funcs/func_find_elf.h"
+#include "funcs/func_rows.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -72,7 +72,7 @@ static void to_parquet(FILE *f, bool partitions)
 	struct tables_conf conf = {
 		.dir = dir, .writer = "fuzz version 1", .by_host = partitions, .by_hour = partitions
 	};
-	struct tables *t = tables_new(&conf);
+	struct tables *t = parquet_tables_new(&conf);
 	struct recording rec;
 	struct reason why = {};
 	int got;
@@ -81,12 +81,12 @@ static void to_parquet(FILE *f, bool partitions)
 	rewind(f);
 	got = recording_open(&rec, f, "fuzz", &why) ? 1 : 0;
 	if (!got)
-		got = tables_add(t, &rec, "fuzz", no_call, &why);
+		got = parquet_tables_add(t, &rec, "fuzz", no_call, &why);
 	result_check(got, &why);
 	recording_close(&rec);
 	if (got >= 0)
-		result_check(tables_end(t, &why), &why);
-	tables_free(t);
+		result_check(parquet_tables_end(t, &why), &why);
+	parquet_tables_free(t);
 	contents_remove(dir);
 }
 

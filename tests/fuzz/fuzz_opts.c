@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "analyse/until.h"
-#include "base/devices.h"
 #include "base/opts.h"
 #include "base/reason.h"
 #include "base/text.h"
+#include "host/devices.h"
 
 #define CHECK(what)                                                                                \
 	do {                                                                                       \

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/container.h"
-#include "base/path.h"
 #include "base/text.h"
+#include "host/container.h"
+#include "host/path.h"
 
 #define CHECK(what)                                                                                \
 	do {                                                                                       \

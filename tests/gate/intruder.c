@@ -22,8 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/privilege.h"
 #include "base/reason.h"
+#include "host/privilege.h"
 
 static char made[] = "/tmp/intruder-made-XXXXXX", other[64];
 static int made_fd;

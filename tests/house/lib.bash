@@ -14,7 +14,7 @@ files() {
 }
 
 # The names of all commands.
-commands() { sed -n '/^extern const struct cmd /,/;/p' src/run/cli.h | grep -oE 'cmd_[a-z]+' | sed 's/^cmd_//'; }
+commands() { sed -n '/^extern const struct cmd /,/;/p' src/run/cmd.h | grep -oE 'cmd_[a-z]+' | sed 's/^cmd_//'; }
 
 c_files() { files | grep -E '\.[ch]$'; }
 

@@ -51,12 +51,6 @@ tests/vm/a.py:1: there is no docs/b.md" ]]
 	none python3 -B tests/house/words.py .
 }
 
-@test "the map is read in a quarter of an hour" {
-	words=$(wc -w <docs/ARCHITECTURE.md)
-	echo "$words words in docs/ARCHITECTURE.md; the decisions belong in docs/design"
-	((words <= 2500))
-}
-
 @test "a sentence without its noun is found, and too many of a word" {
 	cd "$BATS_TEST_TMPDIR"
 	mkdir -p src/base man docs tests/cli

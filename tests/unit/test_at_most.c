@@ -19,7 +19,7 @@ static struct at_most limit_of(const char *text)
 	struct at_most a = {};
 	struct reason why = {};
 
-	if (at_most_parse(&a, text, &why))
+	if (watch_at_most_parse(&a, text, &why))
 		fail_msg("%s", why.error);
 	return a;
 }
@@ -48,7 +48,8 @@ static void a_limit_has_a_number_and_a_time(void **state)
 		struct at_most a = {};
 		struct reason why = {};
 
-		if (at_most_parse(&a, wrong[i], &why) != -1 || a.n || !strstr(why.hint, "10/h"))
+		if (watch_at_most_parse(&a, wrong[i], &why) != -1 || a.n ||
+		    !strstr(why.hint, "10/h"))
 			fail_msg("'%s' is allowed", wrong[i]);
 	}
 }
@@ -66,9 +67,9 @@ static void so_many_in_any_hour(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
-		if (at_most_allows(&a, 1000 * S + list[i].minute * 60 * S) != list[i].allowed)
+		if (watch_at_most_allows(&a, 1000 * S + list[i].minute * 60 * S) != list[i].allowed)
 			fail_msg("minute %llu", (unsigned long long)list[i].minute);
-		assert_true(at_most_allows(&none, list[i].minute));
+		assert_true(watch_at_most_allows(&none, list[i].minute));
 	}
 	assert_int_equal(a.written, 9);
 	assert_int_equal(a.left_out, 6);

@@ -13,17 +13,17 @@
 #include <time.h>
 
 #include "base/columns.h"
-#include "base/container.h"
 #include "base/hist.h"
-#include "base/mounts.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "capture/slow_requests.h"
+#include "host/container.h"
+#include "host/mounts.h"
 #include "json_seen.h"
+#include "show/breakdown_json.h"
+#include "show/breakdown_text.h"
 #include "show/columns.h"
-#include "show/json.h"
-#include "show/parts.h"
-#include "show/text.h"
+#include "show/view_parts.h"
 
 #define assert_has(text, part)     assert_non_null(strstr(text, part))
 #define assert_has_not(text, part) assert_null(strstr(text, part))

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/container.h"
-#include "base/container_names.h"
 #include "base/hist.h"
+#include "host/container.h"
+#include "host/container_names.h"
 
 #define ID         "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
 #define ID2        "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -12,13 +12,13 @@
 
 #include <jansson.h>
 
-#include "base/devices.h"
 #include "base/json.h"
 #include "base/snapshot.h"
 #include "capture/header.h"
-#include "show/devices.h"
-#include "show/json.h"
-#include "show/text.h"
+#include "host/devices.h"
+#include "show/breakdown_json.h"
+#include "show/breakdown_text.h"
+#include "show/device_tree.h"
 
 #define DEV(major, minor) ((major) << 20 | (minor))
 #define MS                1000000ULL

@@ -262,14 +262,14 @@ static void depths_are_of_the_beginning(void **state)
 		struct stored_request rq = { .q_ns = at, .device_ns = 100 << 20, .dev = 1 };
 		struct beside b;
 
-		assert_int_equal(beside_init(&b, 0), 0);
-		assert_int_equal(beside_add(&b, &rec, &rq), 0);
-		assert_int_equal(beside_add(&b, &rec, &far), 0);
-		beside_finish(&b, 0);
-		assert_int_equal(beside_depth(&b, 1, at), 0);
-		assert_int_equal(beside_depth(&b, 1, at + (50 << 20)), 1);
-		assert_int_equal(beside_depth(&b, 1, at + (200 << 20)), 0);
-		beside_done(&b);
+		assert_int_equal(explain_beside_init(&b, 0), 0);
+		assert_int_equal(explain_beside_add(&b, &rec, &rq), 0);
+		assert_int_equal(explain_beside_add(&b, &rec, &far), 0);
+		explain_beside_finish(&b, 0);
+		assert_int_equal(explain_beside_depth(&b, 1, at), 0);
+		assert_int_equal(explain_beside_depth(&b, 1, at + (50 << 20)), 1);
+		assert_int_equal(explain_beside_depth(&b, 1, at + (200 << 20)), 0);
+		explain_beside_done(&b);
 	}
 	catalog_done(&rec.catalog);
 }
@@ -286,15 +286,15 @@ static void beside_are_others(void **state)
 	(void)state;
 	assert_int_equal(catalog_init(&rec.catalog), 0);
 	rec.catalog.threads[0] = own; /* of the request, which knows no thread */
-	assert_int_equal(beside_init(&b, 0), 0);
-	assert_int_equal(beside_add(&b, &rec, &rq), 0);
-	beside_finish(&b, 1 << 20);
-	assert_true(beside_at(&b, 5 << 20, &other));
-	assert_true(!beside_at(&b, 5 << 20, &own));
-	assert_true(beside_at(&b, (4 << 20) + 4096, &other));
-	assert_true(!beside_at(&b, 3 << 20, &other));
+	assert_int_equal(explain_beside_init(&b, 0), 0);
+	assert_int_equal(explain_beside_add(&b, &rec, &rq), 0);
+	explain_beside_finish(&b, 1 << 20);
+	assert_true(explain_beside_at(&b, 5 << 20, &other));
+	assert_true(!explain_beside_at(&b, 5 << 20, &own));
+	assert_true(explain_beside_at(&b, (4 << 20) + 4096, &other));
+	assert_true(!explain_beside_at(&b, 3 << 20, &other));
 	rec.catalog.threads[0] = (struct catalog_thread){};
-	beside_done(&b);
+	explain_beside_done(&b);
 	catalog_done(&rec.catalog);
 }
 

@@ -18,7 +18,6 @@
 #include <zlib.h>
 
 #include "base/reason.h"
-#include "base/filenames.h"
 #include "capture/reader.h"
 #include "capture/writer.h"
 #include "export/blktrace.h"
@@ -26,6 +25,7 @@
 #include "export/fio.h"
 #include "export/otf2.h"
 #include "export/parquet_tables.h"
+#include "host/filenames.h"
 
 static const char header[] = "{\"monotonic_ns\":1000,\"realtime_ns\":5000,\"ops\":true,"
 			     "\"requests\":true,\"vfs_ops\":[\"read\"]}";
@@ -677,7 +677,7 @@ static struct tables_counts tabled(FILE *const files[], size_t n, bool by_hour)
 {
 	char dir[] = "/tmp/test_export.XXXXXX", command[64];
 	const struct tables_conf conf = { .dir = dir, .writer = "it", .by_hour = by_hour };
-	struct tables *t = tables_new(&conf);
+	struct tables *t = parquet_tables_new(&conf);
 	struct tables_counts counts;
 	struct recording rec;
 	struct reason why = {};
@@ -686,13 +686,13 @@ static struct tables_counts tabled(FILE *const files[], size_t n, bool by_hour)
 	assert_non_null(mkdtemp(dir));
 	for (size_t i = 0; i < n; i++) {
 		assert_int_equal(recording_open(&rec, files[i], "it", &why), 0);
-		assert_int_equal(tables_add(t, &rec, "it", call_name, &why), 0);
+		assert_int_equal(parquet_tables_add(t, &rec, "it", call_name, &why), 0);
 		recording_close(&rec);
 		fclose(files[i]);
 	}
-	assert_int_equal(tables_end(t, &why), 0);
-	counts = *tables_counted(t);
-	tables_free(t);
+	assert_int_equal(parquet_tables_end(t, &why), 0);
+	counts = *parquet_tables_counted(t);
+	parquet_tables_free(t);
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	assert_int_equal(system(command), 0);
 	return counts;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/filenames.h"
+#include "host/filenames.h"
 
 enum { DEV = 8 << 20 | 1 };
 

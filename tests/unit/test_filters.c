@@ -22,8 +22,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/mounts.h"
 #include "base/reason.h"
+#include "host/mounts.h"
 #include "run/filters.h"
 
 enum { SDA = 8 << 20, SDB = SDA | 16, SDC = SDA | 32, SDD = SDA | 48 };

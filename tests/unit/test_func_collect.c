@@ -10,8 +10,8 @@
 
 #include "bpf/func.h"
 #include "cell.h"
-#include "funcs/collect.h"
-#include "funcs/rows.h"
+#include "funcs/func_collect.h"
+#include "funcs/func_rows.h"
 
 /* The memory in which programs count one function. */
 static struct func_sums cells[2];

@@ -13,9 +13,9 @@
 #include "base/pattern.h"
 #include "base/reason.h"
 #include "funcs/demangle.h"
-#include "funcs/find_kernel.h"
-#include "funcs/rows.h"
-#include "funcs/unsafe.h"
+#include "funcs/func_find_kernel.h"
+#include "funcs/func_rows.h"
+#include "funcs/func_unsafe.h"
 
 enum { LONGEST = 511 };
 

@@ -13,11 +13,11 @@
 #include "base/pattern.h"
 #include "base/reason.h"
 #include "bpf/func.h"
+#include "funcs/func_columns.h"
+#include "funcs/func_print.h"
+#include "funcs/func_rows.h"
+#include "funcs/func_session.h"
 #include "json_seen.h"
-#include "funcs/columns.h"
-#include "funcs/print.h"
-#include "funcs/rows.h"
-#include "funcs/session.h"
 #include "show/presses.h"
 
 static struct pattern *open_pattern(const char *text)
@@ -238,14 +238,14 @@ static void tree_is_in_order(void **state)
 	struct funcs_tree tree;
 
 	(void)state;
-	assert_int_equal(funcs_tree_init(&tree, &view, &sn), 0);
+	assert_int_equal(func_tree_init(&tree, &view, &sn), 0);
 	assert_int_equal(tree.n, 5);
 	for (size_t i = 0; i < 5; i++) {
 		assert_int_equal(tree.at[i].row->func, want[i].func);
 		assert_int_equal(tree.at[i].depth, want[i].depth);
 	}
 	assert_string_equal(tree.at[3].label, "    a");
-	funcs_tree_done(&tree);
+	func_tree_done(&tree);
 }
 
 /* A row that is its own parent, as no kernel makes them, is not followed. */
@@ -256,9 +256,9 @@ static void tree_without_a_top(void **state)
 	struct funcs_tree tree;
 
 	(void)state;
-	assert_int_equal(funcs_tree_init(&tree, &view, &sn), 0);
+	assert_int_equal(func_tree_init(&tree, &view, &sn), 0);
 	assert_true(tree.n <= 2);
-	funcs_tree_done(&tree);
+	func_tree_done(&tree);
 }
 
 static char *printed(int (*fn)(FILE *, const struct funcs_view *, const struct func_snapshot *),
@@ -271,7 +271,7 @@ static char *printed(int (*fn)(FILE *, const struct funcs_view *, const struct f
 	assert_non_null(f);
 	assert_int_equal(fn(f, v, sn), 0);
 	fclose(f);
-	if (fn == funcs_json)
+	if (fn == func_json)
 		json_seen(text);
 	return text;
 }
@@ -281,13 +281,13 @@ static void lines_for_others(void **state)
 	struct func_snapshot sn = {
 		.tree = tree_rows, .n_tree = 5, .rows = tree_rows, .n_rows = 5
 	};
-	char *text = printed(funcs_folded, &view, &sn);
+	char *text = printed(func_folded, &view, &sn);
 
 	(void)state;
 	assert_string_equal(text, "b_c 500\na 60\na;b_c 30\na;b_c;a 10\nd_e 7\n");
 	free(text);
 	sn.n_rows = 1;
-	text = printed(funcs_csv, &view, &sn);
+	text = printed(func_csv, &view, &sn);
 	assert_string_equal(text, "b;c(),2,0.040\n");
 	free(text);
 }
@@ -296,13 +296,13 @@ static void unreturned_calls_count(void **state)
 {
 	struct func_row row = { .func = 0, .unreturned = 7 };
 	struct func_snapshot sn = { .rows = &row, .n_rows = 1, .duration_ns = 1 };
-	char *text = printed(funcs_json, &view, &sn);
+	char *text = printed(func_json, &view, &sn);
 
 	(void)state;
 	assert_non_null(strstr(text, "\"count\":7,\"total_ns\":null"));
 	assert_non_null(strstr(text, "\"unreturned\":7"));
 	free(text);
-	text = printed(funcs_text, &view, &sn);
+	text = printed(func_text, &view, &sn);
 	assert_non_null(strstr(text, "7 calls were not seen to return"));
 	free(text);
 }
@@ -312,11 +312,11 @@ static void check_rows(const struct funcs_view *v, struct func_row *rows, const 
 	struct func_snapshot sn = { .rows = rows, .n_rows = strlen(order) };
 	struct funcs_rows r;
 
-	assert_int_equal(funcs_rows_init(&r, v, &sn), 0);
+	assert_int_equal(func_rows_init(&r, v, &sn), 0);
 	assert_int_equal(r.n, sn.n_rows);
 	for (size_t i = 0; i < r.n; i++)
 		assert_int_equal(r.at[i]->by[0], order[i]);
-	funcs_rows_done(&r);
+	func_rows_done(&r);
 }
 
 static void rows_are_in_order(void **state)
@@ -364,7 +364,7 @@ static void percentiles_are_of_calls(void **state)
 
 	(void)state;
 	v.tree = false;
-	text = printed(funcs_json, &v, &sn);
+	text = printed(func_json, &v, &sn);
 	assert_non_null(strstr(text, "\"min_ns\":1055,\"p50_ns\":1055,"));
 	free(text);
 }
@@ -408,14 +408,14 @@ static void an_interval_has_its_time(void **state)
 	v.until_ns = 86399000000000;
 	v.every_ns = 1000000000;
 	v.kernel = "6.1";
-	text = printed(funcs_text, &v, &sn);
+	text = printed(func_text, &v, &sn);
 	assert_int_equal(strncmp(text, "23:59:59, 1.00 s\n", 17), 0);
 	free(text);
-	text = printed(funcs_json, &v, &sn);
+	text = printed(func_json, &v, &sn);
 	assert_non_null(strstr(text, "\"time\":\"1970-01-01T23:59:59.000+00:00\""));
 	free(text);
 	v.every_ns = 0;
-	text = printed(funcs_text, &v, &sn);
+	text = printed(func_text, &v, &sn);
 	assert_int_equal(strncmp(text, "traced 1.00 s on Linux 6.1\n", 27), 0);
 	free(text);
 }

@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "analyse/join.h"
-#include "base/mounts.h"
 #include "base/reason.h"
 #include "capture/writer.h"
+#include "host/mounts.h"
 
 #define SECOND 1000000000ULL
 

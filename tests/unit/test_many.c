@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "base/snapshot.h"
-#include "base/threadnames.h"
-#include "top/print.h"
-#include "top/screen.h"
-#include "top/table.h"
+#include "host/threadnames.h"
+#include "top/top_print.h"
+#include "top/top_screen.h"
+#include "top/top_table.h"
 
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)

@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "base/mounts.h"
 #include "capture/header.h"
 #include "cell.h"
+#include "host/mounts.h"
 
 static void servers_of_mounts(void **state)
 {

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/mounts.h"
-#include "base/path.h"
+#include "host/mounts.h"
+#include "host/path.h"
 
 /* A file_name of @len bytes of @names. */
 static struct file_name *name_of(const char *names, size_t len, int complete)

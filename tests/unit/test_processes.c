@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/processes.h"
+#include "host/processes.h"
 
 static void check_below(const struct processes *all, const unsigned int *roots, unsigned int n,
 			const char *want)

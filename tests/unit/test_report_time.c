@@ -37,7 +37,7 @@ static void the_whole(void **state)
 	struct reason why = {};
 
 	(void)state;
-	assert_int_equal(recorded_part_check(&t.part, &why), 0);
+	assert_int_equal(recording_part_check(&t.part, &why), 0);
 	report_time_window(&t, &rec);
 	assert_int_equal(rec.from_ns, 0);
 	assert_int_equal(rec.to_ns, 0);
@@ -54,7 +54,7 @@ static void a_part(void **state)
 	struct reason why = {};
 
 	(void)state;
-	assert_int_equal(recorded_part_check(&t.part, &why), 0);
+	assert_int_equal(recording_part_check(&t.part, &why), 0);
 	report_time_window(&t, &late); /* in its own clock, from where the first one begins */
 	assert_int_equal(late.from_ns, BOOT + 2 * SEC);
 	assert_int_equal(late.to_ns, BOOT + 7 * SEC);
@@ -147,10 +147,10 @@ static void to_is_after_from(void **state)
 	struct reason why = {};
 
 	(void)state;
-	assert_int_equal(recorded_part_check(&t.part, &why), -1);
+	assert_int_equal(recording_part_check(&t.part, &why), -1);
 	assert_int_equal(why.exit, EXIT_USAGE);
 	t.part.to_ns++;
-	assert_int_equal(recorded_part_check(&t.part, &why), 0);
+	assert_int_equal(recording_part_check(&t.part, &why), 0);
 }
 
 int main(void)

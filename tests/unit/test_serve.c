@@ -13,12 +13,12 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/container.h"
 #include "base/hist.h"
+#include "host/container.h"
 #include "serve/feed.h"
 #include "serve/metrics.h"
 #include "serve/totals.h"
-#include "show/view.h"
+#include "show/breakdown.h"
 
 /* Nothing is missing: all is measured. */
 static const struct missing nothing;

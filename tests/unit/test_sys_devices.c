@@ -19,7 +19,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/devices.h"
+#include "host/devices.h"
 
 #define DEV(major, minor) ((major) << 20 | (minor))
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/threadnames.h"
+#include "host/threadnames.h"
 
 static void name(struct threadnames *n, unsigned long long id, const char *comm)
 {

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/devices.h"
 #include "base/hist.h"
+#include "host/devices.h"
 #include "json_seen.h"
-#include "top/print.h"
-#include "top/table.h"
+#include "top/top_print.h"
+#include "top/top_table.h"
 
 #define assert_has(text, part)     assert_non_null(strstr(text, part))
 #define assert_has_not(text, part) assert_null(strstr(text, part))

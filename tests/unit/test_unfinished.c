@@ -13,7 +13,7 @@
 
 #include <bpf/bpf.h>
 
-#include "base/mounts.h"
+#include "host/mounts.h"
 #include "trace/unfinished.h"
 
 enum {

@@ -11,10 +11,10 @@
 
 #include "analyse/until.h"
 #include "base/clock.h"
-#include "base/devices.h"
 #include "base/reason.h"
 #include "cell.h"
 #include "event.h"
+#include "host/devices.h"
 
 enum { VDA = 254 << 20, VDA1 = VDA | 1, VDB = VDA | 16 };
 

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "common/archive.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/reason.h"
+#include "base/text.h"
+#include "capture/reader.h"
+#include "host/path.h"
+#include "host/privilege.h"
+#include "run/cmd.h"
+#include "trace/syscalls.h"
+
+static int input_open(struct otf2_input *ret, const char *file, struct reason *why)
+{
+	enum machine machine = MACHINES;
+	struct recording rec;
+
+	*ret = (struct otf2_input){ .f = fopen(file, "re"), .name = file };
+	if (!ret->f)
+		return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", file,
+				  strerror(errno));
+	if (!recording_open(&rec, ret->f, file, why)) /* else otf2_export() fails in the same way */
+		machine = rec.header.machine;
+	recording_close(&rec);
+	rewind(ret->f);
+	ret->call_name = syscall_names(machine);
+	return 0;
+}
+
+int archive_write(char *const *files, int n, const struct otf2_conf *conf,
+		  struct otf2_counts *counts, struct reason *why)
+{
+	struct otf2_input *inputs = calloc(n, sizeof(*inputs));
+	struct rlimits limits;
+	int got = inputs ? 0 : reason_no_memory(why);
+
+	rlimits_raise(&limits); /* each location has a file */
+	for (int i = 0; i < n && !got; i++)
+		got = input_open(&inputs[i], files[i], why);
+	if (!got)
+		got = otf2_export(inputs, n, conf, counts, why);
+	for (int i = 0; i < n && inputs; i++)
+		if (inputs[i].f)
+			fclose(inputs[i].f);
+	free(inputs);
+	return got;
+}
+
+void archive_say(FILE *f, const char *dir, const struct otf2_counts *counts)
+{
+	char safe[TEXT_SAFE_CAP(256)], text[sizeof(safe) + 256];
+
+	text_safe(safe, sizeof(safe), dir);
+	snprintf(text, sizeof(text), "%s: %s operation%s, %s request%s, %s location%s, %s handle%s",
+		 safe, text_count(counts->ops).s, text_plural(counts->ops),
+		 text_count(counts->requests).s, text_plural(counts->requests),
+		 text_count(counts->locations).s, text_plural(counts->locations),
+		 text_count(counts->handles).s, text_plural(counts->handles));
+	text_message(f, text);
+}
+
+/* Adds the recording @file to the tables. 0; 1 with @why: the recording is damaged; -1 with
+ * @why. */
+static int file_add(struct tables *t, const char *file, struct reason *why)
+{
+	FILE *f = infile_open(file, why);
+	struct recording rec;
+	int got;
+
+	if (!f)
+		return -1;
+	got = recording_open(&rec, f, file, why) ? 1 : 0;
+	if (!got)
+		got = parquet_tables_add(t, &rec, file, syscall_names(rec.header.machine), why);
+	recording_close(&rec);
+	infile_close(f);
+	return got;
+}
+
+int archive_tables(char *const *files, int n, const struct tables_conf *conf,
+		   struct tables_counts *ret_counts, struct reason *why)
+{
+	struct tables *t = parquet_tables_new(conf);
+	int got = 0, damaged = 0;
+
+	if (!t)
+		return reason_no_memory(why);
+	for (int i = 0; i < n && got >= 0; i++) {
+		got = file_add(t, files[i], why);
+		if (got > 0)
+			damaged = cmd_fail(why) > 0;
+	}
+	if (got >= 0)
+		got = parquet_tables_end(t, why);
+	*ret_counts = *parquet_tables_counted(t);
+	parquet_tables_free(t);
+	return got < 0 ? -1 : damaged;
+}
+
+void archive_tables_say(FILE *f, const char *dir, const struct tables_counts *counts)
+{
+	char safe[TEXT_SAFE_CAP(256)], text[sizeof(safe) + 256];
+	const uint64_t *rows = counts->rows;
+
+	text_safe(safe, sizeof(safe), dir);
+	snprintf(text, sizeof(text), "%s: %s operation%s, %s request%s, %s loss%s, %s file%s", safe,
+		 text_count(rows[TABLE_OPS]).s, text_plural(rows[TABLE_OPS]),
+		 text_count(rows[TABLE_REQUESTS]).s, text_plural(rows[TABLE_REQUESTS]),
+		 text_count(rows[TABLE_LOSSES]).s, rows[TABLE_LOSSES] == 1 ? "" : "es",
+		 text_count(counts->files).s, text_plural(counts->files));
+	text_message(f, text);
+}

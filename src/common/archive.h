@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* archive.h - turns recordings into other formats: for the commands export and record. */
+#ifndef IOSTRATA_COMMON_ARCHIVE_H
+#define IOSTRATA_COMMON_ARCHIVE_H
+
+#include "export/otf2.h"
+#include "export/parquet_tables.h"
+
+/* Exports the @n recordings @files to the existing directory @conf->dir. 0; 1 with @why: the
+ * archive is incomplete; -1 with @why: there is no archive. */
+int archive_write(char *const *files, int n, const struct otf2_conf *conf,
+		  struct otf2_counts *counts, struct reason *why);
+
+/* Prints the counts of the archive in @dir, for people. */
+void archive_say(FILE *f, const char *dir, const struct otf2_counts *counts);
+
+/* Exports the @n recordings @files, "-" for the standard input, into tables in @conf->dir. Reports
+ * a damaged recording on stderr, and goes on with the others. 0; 1: a recording was damaged; -1
+ * with @why. */
+int archive_tables(char *const *files, int n, const struct tables_conf *conf,
+		   struct tables_counts *ret_counts, struct reason *why);
+
+/* Prints the counts of the tables in @dir, for people. */
+void archive_tables_say(FILE *f, const char *dir, const struct tables_counts *counts);
+
+#endif

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "common/breakdown_opts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/columns.h"
+#include "base/opts.h"
+#include "base/reason.h"
+#include "host/container.h"
+#include "run/cmd.h"
+#include "run/io.h"
+#include "show/breakdown_json.h"
+#include "show/breakdown_text.h"
+#include "show/columns.h"
+#include "show/view_parts.h"
+#include "trace/syscalls.h"
+
+const struct opt_choice breakdown_by_choices[] = {
+	{ "pid", BY_PID },       { "tid", BY_TID },
+	{ "comm", BY_COMM },     { "file", BY_FILE },
+	{ "cgroup", BY_CGROUP }, { "dev", BY_DEV },
+	{ "cache", BY_CACHE },   { "container", BY_CONTAINER },
+	{ "server", BY_SERVER }, { "host", BY_HOST },
+	{ "client", BY_CLIENT }, {},
+};
+
+static const struct opt_choice layers[] = {
+	{ "syscall", LAYER_SYSCALL },
+	{ "vfs", LAYER_VFS },
+	{ "fs", LAYER_FS },
+	{ "blk", LAYER_BLK },
+	{},
+};
+
+const struct opt breakdown_measure_opts[] = {
+	{ 'T', "layer", OPT_STRING(struct breakdown_opts, layer), .arg = "LAYER", .known = layers,
+	  .help = "only this layer: syscall, vfs, fs, a file system type (ext4 ...) or blk; each "
+		  "operation has its total time and a histogram" },
+	{ 'Q', "queued", OPT_FLAG(struct breakdown_opts, queued),
+	  .help = "p99, max and histograms of requests include the time in tag and queue" },
+	{ 0, "by", OPT_CHOICE(struct breakdown_opts, by, breakdown_by_choices), .arg = "KEY",
+	  .help = "a row per key" },
+	{ 0, "slowest", OPT_UINT(struct breakdown_opts, slowest_max), .arg = "N", .min = 1,
+	  .max = SLOWEST_MAX,
+	  .help = "show the N slowest operations, each with its strata, the longest first" },
+	{ 0, "timeline", OPT_FLAG(struct breakdown_opts, timeline),
+	  .help = "with --slowest: show the strata in the order of time, to scale" },
+	{},
+};
+
+const struct opt breakdown_output_opts[] = {
+	{ 'o', "output", OPT_STRING(struct breakdown_opts, output), .arg = "FILE",
+	  .help = "write to this new file; - is the standard output (default, but with a command "
+		  "tables go to the standard error, unless the standard output is a terminal)" },
+	{ 'v', "verbose", OPT_TIMES(struct breakdown_opts, detail),
+	  .help = "all operations, each with its strata; meta and fsync are split by call (stat, "
+		  "unlink, fdatasync ...), also in JSON; -vv with --by: the strata of each row" },
+	{ 0, "pattern", OPT_FLAG(struct breakdown_opts, pattern),
+	  .help = "sizes, and shares of sequential, strided and random access: of requests by "
+		  "disk; with --by file, also of reads and writes by file" },
+	{ 'n', "rows", OPT_UINT(struct breakdown_opts, rows_max), .arg = "N", .min = 1,
+	  .max = 1000000, .help = "at most this many rows of a table" },
+	{ 0, "sort", OPT_STRING(struct breakdown_opts, sort), .arg = "COLUMN",
+	  .columns = op_columns,
+	  .help = "sort by this column of the operations (-T blk: of the requests), given by its "
+		  "title or its name in JSON (default: total)" },
+	{ 'H', "histograms", OPT_FLAG(struct breakdown_opts, histograms),
+	  .help = "a histogram for every row" },
+	{ 0, "no-hist", OPT_FLAG(struct breakdown_opts, no_hist),
+	  .help = "JSON without histograms: hist is null" },
+	{ 'm', "milliseconds", OPT_FLAG(struct breakdown_opts, milliseconds),
+	  .help = "times in milliseconds (default: the unit that fits)" },
+	{},
+};
+
+int breakdown_layer(const char *text, enum layer *ret_layer)
+{
+	for (const struct opt_choice *c = layers; c->name; c++) {
+		if (!strcmp(text, c->name)) {
+			*ret_layer = c->value;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+/* The columns by which --sort can sort. */
+static const struct column *sorted_columns(enum layer layer)
+{
+	return layer == LAYER_BLK ? rq_columns : op_columns;
+}
+
+static int check_sort(const struct breakdown_opts *o, enum layer layer, struct reason *why)
+{
+	struct nearest meant = { .typed = o->sort };
+	const struct column *columns = sorted_columns(layer);
+
+	if (!o->sort || columns_find(columns, o->sort))
+		return 0;
+	for (const struct column *c = columns; column_is(c); c++)
+		nearest_try(&meant, c->title ? c->title : c->name);
+	reason_set(why, EXIT_USAGE, "no column '%.40s' to sort by", o->sort);
+	if (meant.name)
+		return reason_hint(why, "did you mean '%s'?", meant.name);
+	return reason_hint(
+		why, "columns are count, rate, bytes, p99, max ...: as in the title of the table");
+}
+
+/* Only rows of files and disks have patterns. 0, or -1 with @why. */
+static int check_pattern(const struct breakdown_opts *o, enum layer layer, struct reason *why)
+{
+	if (!o->pattern)
+		return 0;
+	if (layer != LAYER_OPS && layer != LAYER_BLK)
+		return reason_set(why, EXIT_USAGE,
+				  "--pattern is about files and disks, -T %.60s is not", o->layer);
+	if (!o->by || o->by == BY_FILE || o->by == BY_DEV)
+		return 0;
+	reason_set(why, EXIT_USAGE, "--pattern is about files and disks, --by %s is not",
+		   by_name(o->by));
+	return reason_hint(why, "with --by file, --by dev or no --by");
+}
+
+int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json, struct reason *why)
+{
+	if (o->slowest_max && layer != LAYER_OPS)
+		return reason_set(why, EXIT_USAGE, "--slowest shows whole operations, -T a layer");
+	if (o->timeline && !o->slowest_max) {
+		reason_set(why, EXIT_USAGE, "--timeline is about the operations of --slowest");
+		return reason_hint(why, "add --slowest 5");
+	}
+	if (layer == LAYER_BLK && o->by && o->by != BY_HOST)
+		return reason_set(why, EXIT_USAGE, "--by has no meaning with %s",
+				  o->layer ? "-T blk" : "--requests");
+	if (o->queued && layer != LAYER_OPS && layer != LAYER_BLK)
+		return reason_set(why, EXIT_USAGE, "-Q is about requests, -T %s shows none",
+				  o->layer);
+	if (o->no_hist && !json)
+		return reason_set(why, EXIT_USAGE, "--no-hist is about JSON: --json is missing");
+	if (check_pattern(o, layer, why))
+		return -1;
+	return check_sort(o, layer, why);
+}
+
+int breakdown_no_hosts(struct reason *why)
+{
+	reason_set(why, EXIT_USAGE, "--by host is for recordings of several hosts");
+	return reason_hint(why, "'iostrata report --by host FILE...'");
+}
+
+int breakdown_no_clients(struct reason *why)
+{
+	reason_set(why, EXIT_USAGE, "--by client is not for recordings, which have no clients");
+	return reason_hint(why, "'iostrata breakdown --by client'");
+}
+
+enum by_key breakdown_rows_by(const struct breakdown_opts *o)
+{
+	return o->by == BY_CONTAINER ? BY_CGROUP : o->by;
+}
+
+int breakdown_put(const struct breakdown_output *out, struct snapshot *sn,
+		  const struct slow_op *slowest, size_t n_slowest)
+{
+	int err = out->view->by == BY_CONTAINER ? container_rows(sn, out->names) : 0;
+
+	if (err)
+		return err;
+	return (out->json ? breakdown_json : breakdown_text)(out->f, out->view, sn, slowest,
+							     n_slowest);
+}
+
+bool breakdown_meta_calls(const struct breakdown_opts *o, enum layer layer)
+{
+	return o->detail && layer == LAYER_OPS && !o->by;
+}
+
+const char *breakdown_table_option(const struct breakdown_opts *o)
+{
+	const struct {
+		const char *name;
+		bool used;
+	} all[] = {
+		{ "--by", o->by },
+		{ "-v", o->detail },
+		{ "-n", o->rows_max },
+		{ "--sort", o->sort },
+		{ "-H", o->histograms },
+		{ "-m", o->milliseconds },
+		{ "-T", o->layer },
+		{ "-Q", o->queued },
+		{ "--slowest", o->slowest_max },
+		{ "--timeline", o->timeline },
+		{ "--no-hist", o->no_hist },
+		{ "--pattern", o->pattern },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i].used)
+			return all[i].name;
+	return NULL;
+}
+
+void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *o, enum layer layer,
+			 int fd)
+{
+	v->layer = layer;
+	v->layer_name = o->layer;
+	v->by = o->by;
+	v->queued = o->queued;
+	v->timeline = o->timeline;
+	v->milliseconds = o->milliseconds;
+	v->histograms = o->histograms;
+	v->no_hist = o->no_hist;
+	v->pattern = o->pattern;
+	v->detail = o->detail;
+	v->rows_max = o->rows_max;
+	v->sort = o->sort ? columns_find(sorted_columns(layer), o->sort) : NULL;
+	v->width = terminal_width(fd);
+	v->terminal = isatty(fd);
+	v->color = cmd_wants_color(fd);
+	v->call_name = syscall_names(MACHINE_OWN);
+}
+
+void breakdown_view_run(struct breakdown_view *v, const struct io_run *io)
+{
+	const struct run *r = &io->run;
+
+	v->every_ns = r->opts.interval_ns;
+	v->min_ns = r->opts.filters.min_ns;
+	v->command = r->follow ? r->command[0] : NULL;
+	v->cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	v->looked_for = r->looked_for[0] ? r->looked_for : NULL;
+	v->of_ops = io->of_ops;
+	v->fs_filter = r->opts.filters.fs;
+	if (io->conf.fs)
+		v->fs_filter = (struct opt_strings){ .at = { io->conf.fs }, .n = 1 };
+	v->missing = session_missing(io->session);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * breakdown_opts.h - the options of breakdown's tables: the same in every command with these
+ * tables. Checks them, and translates them for the session (rows) and for the printers (view).
+ */
+#ifndef IOSTRATA_COMMON_BREAKDOWN_OPTS_H
+#define IOSTRATA_COMMON_BREAKDOWN_OPTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/opts.h"
+#include "show/breakdown.h"
+
+struct reason;
+struct container_names;
+struct io_run;
+
+enum { SLOWEST_MAX = 1000 };
+
+struct breakdown_opts {
+	const char *layer;    /* NULL: whole operations */
+	int by;               /* enum by_key */
+	uint64_t slowest_max; /* 0: none */
+	bool queued, milliseconds, histograms, timeline, no_hist, pattern;
+	int detail;                /* how often -v is given */
+	uint64_t rows_max;         /* 0: not given */
+	const char *sort, *output; /* NULL: not given */
+};
+
+extern const struct opt_choice breakdown_by_choices[];
+extern const struct opt breakdown_measure_opts[];        /* over struct breakdown_opts */
+extern const struct opt breakdown_output_opts[];         /* over struct breakdown_opts */
+#define breakdown_table_opts (breakdown_output_opts + 1) /* without --output */
+
+/* The layer called @text: syscall, vfs, fs or blk. 0, or -ENOENT. */
+int breakdown_layer(const char *text, enum layer *ret_layer);
+
+/* Fails if an option would be ignored because of another. @layer: the value of o->layer; @json:
+ * JSON instead of text. 0, or -1 with @why. */
+int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
+		    struct reason *why);
+
+/* Fails: --by host, for a run on one host. -1 with @why. */
+int breakdown_no_hosts(struct reason *why);
+
+/* Fails: --by client, for recordings. -1 with @why. */
+int breakdown_no_clients(struct reason *why);
+
+/* The key by which rows are collected: for containers, the cgroup. */
+enum by_key breakdown_rows_by(const struct breakdown_opts *o);
+
+struct breakdown_output {
+	FILE *f;
+	bool json; /* else text */
+	const struct breakdown_view *view;
+	struct container_names *names; /* of containers, for --by container */
+};
+
+/* Prints @sn, whose rows were collected by breakdown_rows_by(). 0 or -errno. */
+int breakdown_put(const struct breakdown_output *out, struct snapshot *sn,
+		  const struct slow_op *slowest, size_t n_slowest);
+
+/* Whether operations of kind meta and fsync have a row for each system call. */
+bool breakdown_meta_calls(const struct breakdown_opts *o, enum layer layer);
+
+/* The first given option about tables: "--by"; NULL: there is none. */
+const char *breakdown_table_option(const struct breakdown_opts *o);
+
+/* Sets the members derived from the options, and from the terminal if @fd is one. */
+void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *o, enum layer layer,
+			 int fd);
+
+/* Sets the members derived from a live run. @io: its session is open. */
+void breakdown_view_run(struct breakdown_view *v, const struct io_run *io);
+
+#endif

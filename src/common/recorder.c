@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "common/recorder.h"
+
+#include "base/reason.h"
+#include "capture/writer.h"
+#include "event.h"
+#include "host/devices.h"
+
+/* Fails if @c is about records which are not sent. */
+static int until_check(const struct recorder *r, const struct until_cond *c, struct reason *why)
+{
+	const struct session_conf *conf = &r->io->conf;
+
+	if ((c->asked.ops && conf->sent_ops) || (c->asked.requests && conf->sent_requests))
+		return 0;
+	return reason_set(why, EXIT_USAGE, "--until is about %s, which are not recorded",
+			  c->asked.requests ? "requests" : "operations");
+}
+
+int recorder_until(struct recorder *r, const struct opt_strings *texts, struct reason *why)
+{
+	struct devices devices = {};
+	int err = 0;
+
+	if (texts->n)
+		devices_read(&devices);
+	for (unsigned int i = 0; i < texts->n && !err; i++) {
+		err = until_add(&r->until, texts->at[i], &devices, why);
+		if (!err)
+			err = until_check(r, &r->until.conds[i], why);
+	}
+	devices_done(&devices);
+	return err;
+}
+
+static void names_come(void *arg)
+{
+	const struct recorder *r = arg;
+
+	session_sent_names(r->io->session);
+}
+
+static bool fs_known(void *arg, unsigned int slot, char ret_name[FS_NAME_LEN],
+		     unsigned int *ret_probed)
+{
+	const struct recorder *r = arg;
+
+	return session_fs(r->io->session, slot, ret_name, ret_probed);
+}
+
+static void names_again(void *arg)
+{
+	const struct recorder *r = arg;
+
+	session_names_again(r->io->session);
+}
+
+static void on_event(void *arg, const struct intake_event *e)
+{
+	struct recorder *r = arg;
+
+	if (e->pid && (e->pid == (unsigned int)r->deputy || e->pid == (unsigned int)r->copy))
+		return;
+	until_see(&r->until, &(struct until_event){
+				     .is_request = e->is_request,
+				     .kind = e->kind,
+				     .dev = e->dev,
+				     .failed = e->failed,
+				     .error = e->error,
+				     .end_ns = e->end_ns,
+				     .took_ns = e->took_ns,
+			     });
+}
+
+static void on_sent(void *arg, const void *data, size_t len)
+{
+	struct recorder *r = arg;
+
+	intake_record(&r->intake, data, len);
+}
+
+static void on_sent_name(void *arg, const void *data, size_t len)
+{
+	struct recorder *r = arg;
+
+	intake_name(&r->intake, data, len);
+}
+
+void recorder_begin(struct recorder *r, struct writer *w)
+{
+	r->intake = (struct intake){
+		.w = w,
+		.names = names_come,
+		.fs = fs_known,
+		.see = on_event,
+		.see_ops = r->until.ops,
+		.see_requests = r->until.requests,
+		.renew = r->for_ever ? names_again : NULL,
+		.arg = r,
+		.end_ns = UINT64_MAX,
+	};
+	session_on_sent(r->io->session, on_sent, on_sent_name, r);
+}
+
+char *recorder_header(const struct recorder *r, uint64_t begin_ns,
+		      const struct header_trigger *triggers, unsigned int n_triggers)
+{
+	const struct io_run *io = r->io;
+	struct header_run run = {
+		.version = IOSTRATA_VERSION,
+		.argv = r->argv,
+		.missing = session_missing(io->session),
+		.vfs_kinds = session_vfs_kinds(io->session),
+		.begin_ns = begin_ns,
+		.has_ops = io->conf.sent_ops,
+		.has_requests = io->conf.sent_requests,
+		.triggers = triggers,
+		.n_triggers = n_triggers,
+	};
+
+	return header_text(&run);
+}
+
+void recorder_tell_losses(struct recorder *r, uint64_t now)
+{
+	struct stored_loss loss = { .from_ns = r->flushed_ns, .to_ns = now };
+	uint64_t lost;
+
+	for (int i = 0; i < LOST_N; i++) {
+		lost = session_lost(r->io->session, i);
+		if (lost == r->lost[i])
+			continue;
+		loss.kind = i;
+		loss.count = lost - r->lost[i];
+		r->lost[i] = lost;
+		writer_loss(r->intake.w, &loss);
+	}
+}
+
+void recorder_flush(struct recorder *r, uint64_t now)
+{
+	recorder_tell_losses(r, now);
+	writer_flush(r->intake.w);
+	r->flushed_ns = now;
+}
+
+void recorder_done(struct recorder *r)
+{
+	intake_done(&r->intake);
+	until_done(&r->until);
+}

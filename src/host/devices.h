@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * devices.h - the block devices of a machine as a graph: partitions and their disks, and the lower
+ * devices of device mapper, md, loop and zram. Read from /sys, or from a recording.
+ *
+ * A dev_t is major << 20 | minor. All names are hostile.
+ */
+#ifndef IOSTRATA_HOST_DEVICES_H
+#define IOSTRATA_HOST_DEVICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+	DEVICE_NAME = 32,     /* the kernel's DISK_NAME_LEN */
+	DEVICE_LINKS = 16384, /* at most: later ones are left out */
+};
+
+struct device {
+	char name[DEVICE_NAME]; /* the kernel's */
+	unsigned int dev;
+	unsigned int disk; /* of a partition: its disk; else 0 */
+	bool fresh;        /* see devices_meet() */
+};
+
+/* @upper lies on @lower; either may be a partition. */
+struct device_link {
+	unsigned int upper, lower;
+};
+
+/* Initially all 0. If memory runs out, devices or links are missing. */
+struct devices {
+	struct device *list; /* by dev */
+	size_t n, cap;
+	struct device_link *links;
+	size_t n_links, links_cap;
+	bool live; /* of this machine, not of a recording */
+};
+
+/* Adds all block devices of this machine. */
+void devices_read(struct devices *d);
+
+/* Reads @dev and its lower devices again, once after each devices_age(). A device that is gone
+ * stays as it was. */
+void devices_meet(struct devices *d, unsigned int dev);
+void devices_age(struct devices *d);
+
+void devices_done(struct devices *d);
+
+/* For a recording: add devices in any order, then sort, then link. */
+void devices_add(struct devices *d, const struct device *device);
+void devices_sort(struct devices *d);
+void devices_link(struct devices *d, unsigned int upper, unsigned int lower);
+
+/* NULL: there is none. */
+const struct device *devices_find(const struct devices *d, unsigned int dev);
+const struct device *devices_named(const struct devices *d, const char *name);
+
+/* The name of @dev, or "8:16" if no name is known; "" for 0. @d may be NULL. */
+void devices_label(const struct devices *d, unsigned int dev, char ret_label[DEVICE_NAME]);
+
+/* The disk of the partition @dev, else @dev. */
+unsigned int devices_disk(const struct devices *d, unsigned int dev);
+
+/*
+ * The next disk above, or below, @disk or one of its partitions. Each disk once; 0: no more. @at is
+ * 0 at first.
+ */
+unsigned int devices_above(const struct devices *d, unsigned int disk, size_t *at);
+unsigned int devices_below(const struct devices *d, unsigned int disk, size_t *at);
+
+/* Reads a device number from @dir/@entry/dev in sysfs. False: there is no such file. */
+bool devices_sysfs(const char *dir, const char *entry, unsigned int *ret_dev);
+
+/* The devices of the btrfs volume to which block device @dev belongs, @dev among them. Returns how
+ * many, at most @cap; 0: it belongs to none. */
+size_t devices_of_volume(unsigned int dev, unsigned int *ret_devs, size_t cap);
+
+/* The devices of the btrfs volume whose device number, while mounted, is @dev. Returns how many, at
+ * most @cap; 0: @dev is no such volume, or @d is of a recording, which does not know these devices.
+ */
+size_t devices_mounted(const struct devices *d, unsigned int dev, unsigned int *ret_devs,
+		       size_t cap);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * filenames.h - the names of files in the rows of one interval, collected over its drains. Names
+ * are dropped with the rows: memory is bounded by the files of one interval.
+ */
+#ifndef IOSTRATA_HOST_FILENAMES_H
+#define IOSTRATA_HOST_FILENAMES_H
+
+#include "base/snapshot.h"
+
+struct known_file;
+
+struct filenames {
+	struct known_file *files; /* by key and inode */
+};
+
+/* Keeps the best name seen for the file @by, a FILE_KEY() and an inode. 0 or -ENOMEM. */
+int filenames_add(struct filenames *n, const unsigned long long by[2],
+		  const struct file_name *name);
+
+/* Names the rows of @sn, which are by file, and forgets all names. Counts files of operations
+ * without a name as lost. Files with requests only, such as writeback, are not counted: the inode
+ * identifies them. 0 or -ENOMEM. */
+int filenames_name(struct filenames *n, struct snapshot *sn);
+
+void filenames_done(struct filenames *n);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* privilege.h - the privileges of this process: capabilities, resource limits, pid namespace, the
+ * user behind sudo; and how it gives up privileges once the probes are live. */
+#ifndef IOSTRATA_HOST_PRIVILEGE_H
+#define IOSTRATA_HOST_PRIVILEGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+struct reason;
+
+/*
+ * Checks for the capabilities needed to trace: CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN. 0, or -1
+ * with @why naming the missing ones. The kernel may refuse all the same; see privilege_refused().
+ */
+int privilege_check(struct reason *why);
+
+/* Adds the hint for a kernel that refuses BPF in spite of the capabilities. Returns -1. */
+int privilege_refused(struct reason *why);
+
+/* A capability that is useful, but not required. */
+struct privilege {
+	const char *name, *without; /* the effect of its absence, one sentence */
+	int cap;
+};
+
+/* Ends with a NULL name. */
+extern const struct privilege privileges[];
+
+/* Whether capability @cap is effective. */
+bool privilege_has(int capability);
+
+/* Whether CAP_SYS_ADMIN is effective. The kernel requires it to read the BTF of modules. */
+bool privilege_is_admin(void);
+
+/*
+ * Gives up the privileges not needed once the probes are live, for good: root becomes the user who
+ * called sudo, or nobody. Keeps CAP_BPF and CAP_PERFMON (to read maps, to probe functions of
+ * further file systems), CAP_SYSLOG (symbol addresses) and, with @names_cgroups,
+ * CAP_DAC_READ_SEARCH and the files of container_names.h. Then confines the process: files,
+ * programs and services become inaccessible. A step that fails does not stop the next: 0, or -1
+ * with @why of the first failure. Children forked earlier keep everything.
+ */
+int privilege_drop(bool names_cgroups, struct reason *why);
+
+/*
+ * Gives up all privileges, for good, of a process which needs no more than its open descriptors:
+ * the process keeps no capability, and reads no file at all. 0, or -1 with @why of the first
+ * failure.
+ */
+int privilege_drop_all(struct reason *why);
+
+/* Gives up all capabilities of a process not run by root. 0, or -1 with errno. */
+int privilege_clear(void);
+
+/* Privileges given by the program's file (setuid, file capabilities) beyond those of its user. */
+enum privilege_file {
+	PRIVILEGE_NONE,
+	PRIVILEGE_CAPABILITIES, /* capabilities, and its mode says who may run it: not everybody */
+	PRIVILEGE_CAPABILITIES_ALL, /* capabilities, to everybody */
+	PRIVILEGE_ID,               /* it is setuid or setgid */
+};
+
+enum privilege_file privilege_by_file(void);
+
+/* Limits of this process that can prevent tracing. */
+
+struct rlimits {
+	struct rlimit files, locked;
+};
+
+/* Raises the limits on open files and on locked memory (kernels before 5.11 charge maps to it) as
+ * far as this process may. Failure is no error. @ret_old: the old limits. */
+void rlimits_raise(struct rlimits *ret_old);
+
+/* Restores the limits for a child. 0, or -1 with errno. */
+int rlimits_restore(const struct rlimits *old);
+
+/* Whether the limit on open files is too low for libbpf to probe features of the kernel. */
+bool rlimits_few_files(void);
+
+/* The hint for error @err (positive) of a call that needs descriptors or memory; NULL if no limit
+ * explains the error. */
+const char *rlimits_hint(int err);
+
+/* The caller of sudo, from its environment variables. */
+
+/*
+ * 1: this process is root through sudo, and its caller has these ids. 0: it is not. -1 with @why
+ * (.exit is EXIT_TOOL): the variables are incomplete, or make no sense.
+ */
+int privilege_sudo_ids(uid_t *ret_uid, gid_t *ret_gid, struct reason *why);
+
+/* The pid namespace of this process: all process ids in output are of this namespace. */
+
+/* Whether ids in /proc are those of this namespace: 0, or -1 with @why. Otherwise, a process of a
+ * container would be taken for another of the host's. */
+int pidns_check(struct reason *why);
+
+/* Whether this is the first namespace, which has an id for every process. */
+bool pidns_is_first(void);
+
+/* Whether this is another namespace than the first; then also the device and inode of its file, by
+ * which the kernel identifies a namespace. */
+bool pidns_below_first(unsigned long long *ret_dev, unsigned long long *ret_ino);
+
+/* Whether process @pid is in a namespace below this one. */
+bool pidns_is_below(unsigned long long pid);
+
+#endif

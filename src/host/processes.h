@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* processes.h - the processes of the machine and their descent, as /proc shows them. */
+#ifndef IOSTRATA_HOST_PROCESSES_H
+#define IOSTRATA_HOST_PROCESSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+
+struct process {
+	unsigned int pid, parent; /* parent 0: none, or outside of this pid namespace */
+	uint64_t began_ticks;     /* start after boot, as in /proc/PID/stat: in ticks of clock(3) */
+	bool had_children;        /* children of its own have ended, and were waited for */
+};
+
+struct processes {
+	struct process *list; /* by pid */
+	size_t n;
+};
+
+/* Reads all processes of the tool's pid namespace. The caller frees them. 0 or -errno. */
+int processes_read(struct processes *ret_all);
+void processes_free(struct processes *p);
+
+/*
+ * The descendants of the processes @roots, in @all: their children, the children of these and so
+ * on. The roots are no descendants, even of one another. 0 with @ret_below, which the caller frees,
+ * or -ENOMEM.
+ */
+int processes_below(const struct processes *all, const unsigned int *roots, unsigned int n_roots,
+		    struct processes *ret_below);
+
+/* The title which process @pid gave itself, in place of its command line: "postgres: checkpointer".
+ * Hostile; cut to PROCESS_TITLE bytes. False: it has none, or is gone. */
+enum { PROCESS_TITLE = 32 };
+bool process_title(unsigned int pid, char *ret_title, size_t cap);
+
+/* Sets @ret_comm to the name of thread @tid of process @pid; "" if it is gone. Hostile. */
+void process_thread_name(unsigned int pid, unsigned int tid, char ret_comm[COMM_LEN]);
+
+#endif

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "top/top_print.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "base/names.h"
+#include "show/breakdown_json.h"
+
+static void put_table(struct text_out *o, const struct top_text *v, const struct columns *t,
+		      const struct top_list *l)
+{
+	size_t n = l->n < v->max_rows ? l->n : v->max_rows;
+
+	columns_text(o, t, (const void *const *)l->rows, n);
+	if (l->n > n)
+		text_put(o, "(%s more)\n", text_count(l->n - n).s);
+}
+
+int top_text(FILE *f, const struct top_text *v, const struct snapshot *sn)
+{
+	struct top_columns c = top_columns_text(v->view, v->sort);
+	struct text_out o = { .f = f };
+	struct top_table table;
+	struct top_figures figures = { .table = &table };
+	struct columns t = { .list = c.list,
+			     .ctx = &figures,
+			     .width = v->width,
+			     .uncut = v->uncut,
+			     .milliseconds = true };
+	struct top_order order = { .by = columns_find(c.list, v->sort) };
+	struct top_list list;
+	char foot[TOP_LINE];
+	int err = top_table_init(&table, sn, v->view, TOP_REQUESTS, v->names);
+
+	if (!err)
+		err = top_list_init(&list, &figures, &order);
+	if (err) {
+		top_table_done(&table);
+		return err;
+	}
+	text_put(&o, "%s%s\n\n", v->clear ? "\033[H\033[2J" : "", v->head);
+	put_table(&o, v, &t, &list);
+	if (v->gone && *v->gone)
+		text_wrap(&o, v->gone, 0, 2, v->width);
+	top_foot_text(foot, v->view, sn, v->missing);
+	if (*foot)
+		text_wrap(&o, foot, 0, 2, v->width);
+	text_put(&o, "\n");
+	top_list_done(&list);
+	top_table_done(&table);
+	return text_end(&o);
+}
+
+static void put_strata(struct json *j, const struct top_json *v, struct top_strata strata)
+{
+	json_put_begin(j, "strata", '{');
+	for (int i = 0; i < ST_N; i++) {
+		if (v->missing && v->missing->stratum[i])
+			json_put_null(j, stratum_name(i));
+		else
+			json_put_uint(j, stratum_name(i), strata.ns[i]);
+	}
+	json_put_end(j, '}');
+}
+
+/* Writes the rows of @sn as a list: of requests to disks, or with TOP_OPS of operations. */
+static int put_rows(struct json *j, const struct top_json *v, const struct snapshot *sn,
+		    enum top_split split)
+{
+	struct top_table table;
+	struct top_figures figures = { .table = &table };
+	struct columns t = { .list = split == TOP_OPS ? top_json_ops : top_json_requests,
+			     .ctx = &figures };
+	int err = top_table_init(&table, sn, v->view, split, v->names);
+
+	if (err)
+		return err;
+	json_put_begin(j, split == TOP_OPS ? "ops" : "rows", '[');
+	for (size_t i = 0; i < table.n && v->view != TOP_SERVER; i++) {
+		json_put_begin(j, NULL, '{');
+		columns_json(j, &t, &table.rows[i]);
+		if (split == TOP_OPS)
+			put_strata(j, v, top_row_strata(&table, &table.rows[i]));
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
+	top_table_done(&table);
+	return 0;
+}
+
+static void put_missing(struct json *j, const struct missing *m)
+{
+	json_put_begin(j, "missing", '[');
+	for (int i = 0; i < ST_N; i++)
+		if (m && m->stratum[i])
+			json_put_string(j, NULL, stratum_name(i));
+	if (m && m->requests)
+		json_put_string(j, NULL, "requests");
+	if (m && m->syscalls)
+		json_put_string(j, NULL, "calls");
+	if (m && m->uring)
+		json_put_string(j, NULL, op_name(OP_URING));
+	if (m && m->aio)
+		json_put_string(j, NULL, op_name(OP_AIO));
+	if (m && m->faults)
+		json_put_string(j, NULL, op_name(OP_FAULT));
+	json_put_end(j, ']');
+}
+
+static void put_lost(struct json *j, const struct snapshot *sn)
+{
+	json_put_begin(j, "lost", '{');
+	for (int i = 0; i < LOST_N; i++)
+		json_put_uint(j, lost_name(i), sn->lost[i]);
+	json_put_uint(j, "missed", sn->missed);
+	json_put_end(j, '}');
+}
+
+int top_json(FILE *f, const struct top_json *v, const struct snapshot *sn)
+{
+	struct json j = { .out = { .f = f } };
+	int err;
+
+	json_put_begin(&j, NULL, '{');
+	json_put_string(&j, "schema", "iostrata.top/1");
+	json_put_string(&j, "kernel", v->kernel);
+	json_put_uint(&j, "time", v->until_ns / 1000000000);
+	json_put_time(&j, "local_time", v->until_ns);
+	json_put_uint(&j, "duration_ns", sn->duration_ns);
+	json_put_string(&j, "by", top_view_name(v->view));
+	err = put_rows(&j, v, sn, TOP_REQUESTS);
+	if (!err)
+		err = put_rows(&j, v, sn, TOP_OPS);
+	if (!err && sn->n_servers)
+		err = breakdown_json_servers(&j, sn, v->missing);
+	if (err)
+		return err;
+	put_missing(&j, v->missing);
+	put_lost(&j, sn);
+	json_put_end(&j, '}');
+	return json_end_line(&j);
+}
