@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/protocols.h"
 #include "cell.h"
 
 struct request {
@@ -92,41 +93,6 @@ unsigned int async_layers(unsigned int kind, unsigned short call)
 unsigned int async_unmeasured(unsigned int kind, unsigned short call)
 {
 	return kind == OP_AIO && call & CALL_AIO ? 1U << ST_REAP : 0;
-}
-
-/* The commands of the specification [MS-SMB2], 2.2.1: as a client asks for them, and as the calls
- * of served operations. */
-static const struct {
-	const char *asked, *served;
-} smb_commands[SMB_COMMANDS] = {
-	{ "NEGOTIATE", "smb_negotiate" },
-	{ "SESSION_SETUP", "smb_session_setup" },
-	{ "LOGOFF", "smb_logoff" },
-	{ "TREE_CONNECT", "smb_tree_connect" },
-	{ "TREE_DISCONNECT", "smb_tree_disconnect" },
-	{ "CREATE", "smb_create" },
-	{ "CLOSE", "smb_close" },
-	{ "FLUSH", "smb_flush" },
-	{ "READ", "smb_read" },
-	{ "WRITE", "smb_write" },
-	{ "LOCK", "smb_lock" },
-	{ "IOCTL", "smb_ioctl" },
-	{ "CANCEL", "smb_cancel" },
-	{ "ECHO", "smb_echo" },
-	{ "QUERY_DIRECTORY", "smb_query_directory" },
-	{ "CHANGE_NOTIFY", "smb_change_notify" },
-	{ "QUERY_INFO", "smb_query_info" },
-	{ "SET_INFO", "smb_set_info" },
-	{ "OPLOCK_BREAK", "smb_oplock_break" },
-};
-
-static const char *served_call_name(unsigned short call)
-{
-	unsigned int command = call & ~(CALL_SERVED | CALL_SMB);
-
-	if (!(call & CALL_SMB))
-		return "nfs_request";
-	return command < SMB_COMMANDS ? smb_commands[command].served : "smb_request";
 }
 
 const char *async_call_name(unsigned short call)
@@ -227,101 +193,6 @@ const char *cache_known(unsigned int cache)
 	if (cache == CACHE_HIT_AHEAD)
 		return "hit_ahead";
 	return cache == CACHE_NONE || cache == CACHE_UNKNOWN ? NULL : cache_name(cache);
-}
-
-bool fs_has_server(const char *fs)
-{
-	static const char *const types[] = {
-		"nfs",      "nfs4", "cifs", "smb3", "9p",     "fuse",   "fuseblk",
-		"virtiofs", "ceph", "afs",  "coda", "lustre", "beegfs", "pvfs2",
-	};
-
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if (!strncmp(types[i], fs, FS_NAME_LEN))
-			return true;
-	return !strncmp(fs, "fuse.", 5);
-}
-
-const char *fs_server_module(const char *fs)
-{
-	if (!fs_has_server(fs))
-		return NULL;
-	if (!strncmp(fs, "nfs", 3))
-		return "sunrpc";
-	if (!strncmp(fs, "fuse", 4) || !strcmp(fs, "virtiofs"))
-		return "fuse";
-	if (!strcmp(fs, "9p"))
-		return "9pnet";
-	return !strcmp(fs, "cifs") || !strcmp(fs, "smb3") ? "cifs" : NULL;
-}
-
-const char *fuse_op_name(unsigned int opcode)
-{
-	/* of enum fuse_opcode; never renumbered */
-	static const char *const names[] = {
-		[1] = "LOOKUP",        [3] = "GETATTR",        [4] = "SETATTR",
-		[5] = "READLINK",      [6] = "SYMLINK",        [8] = "MKNOD",
-		[9] = "MKDIR",         [10] = "UNLINK",        [11] = "RMDIR",
-		[12] = "RENAME",       [13] = "LINK",          [14] = "OPEN",
-		[15] = "READ",         [16] = "WRITE",         [17] = "STATFS",
-		[18] = "RELEASE",      [20] = "FSYNC",         [21] = "SETXATTR",
-		[22] = "GETXATTR",     [23] = "LISTXATTR",     [24] = "REMOVEXATTR",
-		[25] = "FLUSH",        [26] = "INIT",          [27] = "OPENDIR",
-		[28] = "READDIR",      [29] = "RELEASEDIR",    [30] = "FSYNCDIR",
-		[31] = "GETLK",        [32] = "SETLK",         [33] = "SETLKW",
-		[34] = "ACCESS",       [35] = "CREATE",        [37] = "BMAP",
-		[38] = "DESTROY",      [39] = "IOCTL",         [40] = "POLL",
-		[41] = "NOTIFY_REPLY", [43] = "FALLOCATE",     [44] = "READDIRPLUS",
-		[45] = "RENAME2",      [46] = "LSEEK",         [47] = "COPY_FILE_RANGE",
-		[48] = "SETUPMAPPING", [49] = "REMOVEMAPPING", [50] = "SYNCFS",
-		[51] = "TMPFILE",      [52] = "STATX",
-	};
-
-	return opcode < sizeof(names) / sizeof(*names) ? names[opcode] : NULL;
-}
-
-const char *protocol_name(unsigned int protocol)
-{
-	static const char *const names[SERVER_PROTOCOLS] = { "nfs", "fuse", "9p", "smb" };
-
-	return NAME_OF(names, protocol);
-}
-
-bool protocol_has_waits(unsigned int protocol)
-{
-	return protocol == SERVER_NFS;
-}
-
-bool protocol_has_bytes(unsigned int protocol)
-{
-	return protocol == SERVER_NFS || protocol == SERVER_FUSE;
-}
-
-/* The numbers of include/net/9p/9p.h, which are never changed. */
-static const char *p9_message_name(unsigned int type)
-{
-	static const char *const names[] = {
-		[8] = "Tstatfs",   [12] = "Tlopen",     [14] = "Tlcreate",     [16] = "Tsymlink",
-		[18] = "Tmknod",   [20] = "Trename",    [22] = "Treadlink",    [24] = "Tgetattr",
-		[26] = "Tsetattr", [30] = "Txattrwalk", [32] = "Txattrcreate", [40] = "Treaddir",
-		[50] = "Tfsync",   [52] = "Tlock",      [54] = "Tgetlock",     [70] = "Tlink",
-		[72] = "Tmkdir",   [74] = "Trenameat",  [76] = "Tunlinkat",    [100] = "Tversion",
-		[102] = "Tauth",   [104] = "Tattach",   [108] = "Tflush",      [110] = "Twalk",
-		[112] = "Topen",   [114] = "Tcreate",   [116] = "Tread",       [118] = "Twrite",
-		[120] = "Tclunk",  [122] = "Tremove",   [124] = "Tstat",       [126] = "Twstat",
-	};
-
-	return type < sizeof(names) / sizeof(*names) ? names[type] : NULL;
-}
-
-static const char *smb_command_name(unsigned int command)
-{
-	return command < SMB_COMMANDS ? smb_commands[command].asked : NULL;
-}
-
-const char *protocol_op_name(unsigned int protocol, unsigned int opcode)
-{
-	return protocol == SERVER_9P ? p9_message_name(opcode) : smb_command_name(opcode);
 }
 
 const char *rq_op_name(unsigned int op)

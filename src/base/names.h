@@ -14,37 +14,18 @@
 /* The activity of the thread in each stratum; ends with an empty row. */
 extern const struct opt_term strata_terms[];
 
-const char *op_name(unsigned int op);          /* read write open close fsync copy meta */
-const char *stratum_name(unsigned int st);     /* syscall vfs fs ... sleep */
-const char *stratum_label(unsigned int st);    /* in text: "run queue" for runq */
-char stratum_letter(unsigned int st);          /* in a bar; all layers on the CPU: 'C' */
-const char *cache_name(unsigned int cache);    /* hit miss ...; "-": none */
-const char *cache_known(unsigned int cache);   /* as in JSON; NULL: none, or not known */
-const char *rq_op_name(unsigned int op);       /* read write flush ... */
-const char *rq_op_code(unsigned int op);       /* as blkparse: R W F D DE WZ Z N */
-const char *fuse_op_name(unsigned int opcode); /* LOOKUP READ ...; NULL: not known */
-
-/* The protocols of enum server_protocol. For some of them, the waits of a request before the
- * sending are known; for some, the bytes. */
-const char *protocol_name(unsigned int protocol); /* nfs fuse 9p smb */
-bool protocol_has_waits(unsigned int protocol);
-bool protocol_has_bytes(unsigned int protocol);
-
-/* The kind of a request of 9p (Tread) or SMB (READ), by its number; NULL: not known. */
-const char *protocol_op_name(unsigned int protocol, unsigned int opcode);
+const char *op_name(unsigned int op);         /* read write open close fsync copy meta */
+const char *stratum_name(unsigned int st);    /* syscall vfs fs ... sleep */
+const char *stratum_label(unsigned int st);   /* in text: "run queue" for runq */
+char stratum_letter(unsigned int st);         /* in a bar; all layers on the CPU: 'C' */
+const char *cache_name(unsigned int cache);   /* hit miss ...; "-": none */
+const char *cache_known(unsigned int cache);  /* as in JSON; NULL: none, or not known */
+const char *rq_op_name(unsigned int op);      /* read write flush ... */
+const char *rq_op_code(unsigned int op);      /* as blkparse: R W F D DE WZ Z N */
 const char *by_name(unsigned int by);         /* pid comm file cgroup dev cache ... */
 const char *layer_name(unsigned int layer);   /* ops syscall vfs fs blk */
 const char *behalf_name(unsigned int behalf); /* writeback helper; NULL: of nobody else */
 const char *lost_name(unsigned int lost);     /* ring map_full unmatched_start ... */
-
-/* Whether files of file system type @fs are on a server, or with a daemon, instead of on a block
- * device: what their reads brought from devices is not known here. @fs: up to FS_NAME_LEN bytes,
- * hostile; also "fuse.sshfs", as mounts have it. */
-bool fs_has_server(const char *fs);
-
-/* The kernel module whose events tell of the requests to the server of @fs; NULL: no such events
- * are traced. */
-const char *fs_server_module(const char *fs);
 
 /* The kind of loss @lost as the end of a sentence which begins with the number @n; LOST_N: hits
  * which the kernel missed. NULL: it is no loss, since the calls began before tracing did. */

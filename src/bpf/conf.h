@@ -148,6 +148,9 @@ struct server_members {
 	unsigned short p9_trans, p9_module, p9_name, p9_tag;
 	unsigned short smb_host; /* of struct TCP_Server_Info: the server's name */
 	unsigned short smb_iov;  /* of struct smb_rqst: its parts */
+	/* for user space: the protocols whose module is loaded, a set of 1 << enum server_protocol
+	 */
+	unsigned short protocols;
 };
 
 /* A new cgroup, in the ring that also wakes user space. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/protocols.h"
 #include "cell.h"
 #include "host/path.h"
 

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "base/protocols.h"
 #include "base/snapshot.h"
 #include "capture/stored.h"
 #include "host/devices.h"
@@ -475,7 +476,7 @@ static void put_daemon(struct json *j, const struct server_sums *s)
 
 static void put_bytes(struct json *j, const char *name, const struct server_row *r, uint64_t bytes)
 {
-	if (protocol_has_bytes(r->key.protocol))
+	if (protocol_at(r->key.protocol)->has_bytes)
 		json_put_uint(j, name, bytes);
 	else
 		json_put_null(j, name);
@@ -487,7 +488,7 @@ static void put_server(struct json *j, const struct server_row *r)
 
 	json_put_begin(j, NULL, '{');
 	json_put_text(j, "server", r->key.server, sizeof(r->key.server));
-	json_put_string(j, "protocol", protocol_name(r->key.protocol));
+	json_put_string(j, "protocol", protocol_at(r->key.protocol)->name);
 	json_put_string(j, "mount", r->mount);
 	json_put_uint(j, "pid", r->key.pid);
 	json_put_text(j, "op", r->key.op, sizeof(r->key.op));
@@ -597,10 +598,8 @@ static int protocol_parse(struct server_key *key, const json_t *name)
 	key->protocol = key->opcode ? SERVER_FUSE : SERVER_NFS;
 	if (!text)
 		return 0;
-	for (key->protocol = 0; key->protocol < SERVER_PROTOCOLS; key->protocol++)
-		if (!strcmp(text, protocol_name(key->protocol)))
-			return 0;
-	return -EBADMSG;
+	key->protocol = protocol_named(text);
+	return key->protocol < SERVER_PROTOCOLS ? 0 : -EBADMSG;
 }
 
 static int server_parse(struct server_row *r, const json_t *j)

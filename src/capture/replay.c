@@ -9,6 +9,7 @@
 #include <uthash.h>
 
 #include "base/names.h"
+#include "base/protocols.h"
 #include "base/reason.h"
 #include "capture/segments.h"
 
@@ -536,7 +537,7 @@ static unsigned int missing_layers(const struct replay *r, const struct op_row *
 		set |= 1U << ST_VFS;
 	if (row->key.op >= OP_N || !(probed >> async_layers(row->key.op, row->key.call) & 1))
 		set |= 1U << ST_FS;
-	if (fs_has_server(row->fs) && !fs_server_module(row->fs))
+	if (fs_has_server(row->fs) && !fs_server_is_traced(row->fs))
 		set |= 1U << ST_SERVER;
 	return set | async_unmeasured(row->key.op, row->key.call);
 }

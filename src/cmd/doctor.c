@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 
 #include "base/json.h"
+#include "base/protocols.h"
 #include "base/reason.h"
 #include "base/text.h"
 #include "host/privilege.h"
@@ -99,21 +100,34 @@ static void add_program(struct findings *l, const struct plan *plan, const char 
 	add(l, what, true, target, NULL);
 }
 
-/* The hooks of a file system with a server. */
-static void add_server(struct findings *l, const struct plan *plan, const char *what,
-		       const char *module, const char *how)
+/* The hooks of requests to servers of a protocol. */
+static void add_server(struct findings *l, const struct plan *plan, const struct protocol *p)
 {
 	for (const struct program *row = programs; row < programs + programs_n; row++) {
 		const char *why = plan_why_not(plan, row);
 
-		if (!row->module || strcmp(row->module, module) || !plan_is_for(plan, row) || !why)
+		if (!row->module || strcmp(row->module, p->module) || !plan_is_for(plan, row) ||
+		    !why)
 			continue;
 		if (row->hook == HOOK_FEXIT)
 			continue; /* it only tells that no more threads are woken */
-		add(l, what, false, why, "its waits for the server are in sleep");
+		add(l, p->title, false, why, "its waits for the server are in sleep");
 		return;
 	}
-	add(l, what, true, how, NULL);
+	add(l, p->title, true, p->hooks, NULL);
+}
+
+/* Clients and daemons of all protocols, then servers in the kernel. */
+static void add_servers(struct findings *l, const struct plan *plan)
+{
+	for (const struct protocol *p = protocols; p < protocols + SERVER_PROTOCOLS; p++) {
+		add_server(l, plan, p);
+		if (p->answer_hook)
+			add_program(l, plan, p->daemon, p->answer_hook);
+	}
+	for (const struct protocol *p = protocols; p < protocols + SERVER_PROTOCOLS; p++)
+		if (p->served_hook)
+			add_program(l, plan, p->server, p->served_hook);
 }
 
 static const char *why_no_aio(const struct feature *f)
@@ -137,13 +151,7 @@ static void add_layers(struct findings *l, const struct plan *plan, struct featu
 	add_ability(l, plan, "io_uring", ASK_URING, "tracepoints of io_uring");
 	add(l, "libaio", feature_aio(f), feature_aio(f) ? func : why_no_aio(f),
 	    "io_submit and io_getevents are shown as calls instead");
-	add_server(l, plan, "NFS", "sunrpc", "tracepoints of SunRPC");
-	add_server(l, plan, "FUSE", "fuse", "requests to the daemon, also of virtiofs");
-	add_program(l, plan, "FUSE daemon", "fuse_dev_do_read");
-	add_server(l, plan, "9p", "9pnet", "tracepoints of the client");
-	add_server(l, plan, "SMB", "cifs", "tracepoints of the client");
-	add_program(l, plan, "NFS server", "nfsd_dispatch");
-	add_program(l, plan, "SMB server", "handle_ksmbd_work");
+	add_servers(l, plan);
 	add_ability(l, plan, "page faults", ASK_FAULTS,
 		    f->func == FUNC_FENTRY
 			    ? "exceptions, and the function that handles them"

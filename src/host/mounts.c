@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/protocols.h"
 #include "cell.h"
 
 static bool is_octal(const char *s)
@@ -132,11 +133,12 @@ bool mounts_may_be_on(const struct mounts *m, const char *type, const unsigned i
 	return may;
 }
 
-const struct mount *mounts_of_9p(const struct mounts *m, const char *source)
+const struct mount *mounts_by_source(const struct mounts *m, unsigned int protocol,
+				     const char *source)
 {
 	for (size_t i = 0; i < m->n; i++)
-		if (!strcmp(m->list[i].type, "9p") && !strcmp(m->list[i].source, source) &&
-		    !strcmp(m->list[i].root, "/"))
+		if (protocol_of_fs(m->list[i].type) == protocol &&
+		    !strcmp(m->list[i].source, source) && !strcmp(m->list[i].root, "/"))
 			return &m->list[i];
 	return NULL;
 }

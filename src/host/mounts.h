@@ -43,8 +43,9 @@ bool mounts_fs_is_pseudo(const char *type, size_t cap);
 bool mounts_may_be_on(const struct mounts *m, const char *type, const unsigned int *devs,
 		      unsigned int n_devs);
 
-/* The first mount of the root of a 9p file system from @source; NULL if none. */
-const struct mount *mounts_of_9p(const struct mounts *m, const char *source);
+/* The first mount of the root of a file system of @protocol from @source; NULL if there is none. */
+const struct mount *mounts_by_source(const struct mounts *m, unsigned int protocol,
+				     const char *source);
 
 /* The mount with this id, as in fdinfo; NULL if none. No two mounts of a machine have the same. */
 const struct mount *mounts_by_id(const struct mounts *m, unsigned int id);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/protocols.h"
 #include "base/text.h"
 #include "serve/totals.h"
 #include "show/breakdown.h"
@@ -110,7 +111,7 @@ static void labels_of_rq(struct writer *w, const struct total *t)
 static void labels_of_server(struct writer *w, const struct total *t)
 {
 	labels_begin(w);
-	add_label(w, "protocol", protocol_name(t->key.op));
+	add_label(w, "protocol", protocol_at(t->key.op)->name);
 	add_labels(w, server_label_names, t->owner);
 	add_label(w, "op", t->key.of);
 }
@@ -244,7 +245,7 @@ static void put_rqs(struct writer *w)
 static void put_server_parts(struct writer *w, const struct total *t)
 {
 	labels_of_server(w, t);
-	if (protocol_has_waits(t->key.op)) {
+	if (protocol_at(t->key.op)->has_waits) {
 		put_seconds(w, "_total", ",part=\"tag\"", t->served.tag_ns);
 		put_seconds(w, "_total", ",part=\"queue\"", t->served.queue_ns);
 	}
@@ -272,7 +273,7 @@ static void put_servers(struct writer *w)
 	put_family(w, "iostrata_server_request_bytes", "counter",
 		   "Bytes sent to servers and received from them, headers included.");
 	for (t = list; t; t = t->hh.next) {
-		if (!protocol_has_bytes(t->key.op))
+		if (!protocol_at(t->key.op)->has_bytes)
 			continue;
 		labels_of_server(w, t);
 		put_count(w, "_total", ",direction=\"sent\"", t->bytes);
@@ -346,18 +347,20 @@ static void put_gap(struct writer *w, const char *layer, const char *reason)
 /* The figures that requests to servers of @protocol do not have. */
 static void put_protocol_gaps(struct writer *w, unsigned int protocol)
 {
-	const char *name = protocol_name(protocol);
+	const struct protocol *p = protocol_at(protocol);
 	char reason[128];
 
-	if (!protocol_has_waits(protocol)) {
-		snprintf(reason, sizeof(reason), "no event of %s tells of waits for a slot", name);
+	if (!p->has_waits) {
+		snprintf(reason, sizeof(reason), "no event of %s tells of waits for a slot",
+			 p->name);
 		put_gap(w, "server_tag", reason);
 		snprintf(reason, sizeof(reason),
-			 "for %s, the part server includes the time before the sending", name);
+			 "for %s, the part server includes the time before the sending", p->name);
 		put_gap(w, "server_queue", reason);
 	}
-	if (!protocol_has_bytes(protocol)) {
-		snprintf(reason, sizeof(reason), "no event of %s has the bytes of a request", name);
+	if (!p->has_bytes) {
+		snprintf(reason, sizeof(reason), "no event of %s has the bytes of a request",
+			 p->name);
 		put_gap(w, "server_bytes", reason);
 	}
 }

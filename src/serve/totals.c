@@ -8,6 +8,7 @@
 
 #include "base/hist.h"
 #include "base/names.h"
+#include "base/protocols.h"
 #include "base/text.h"
 #include "host/container.h"
 #include "host/devices.h"
@@ -529,12 +530,9 @@ static int unfinished_add(struct totals *s, const struct unfinished *u, const st
 static struct total_key server_key(const struct server_key *of, const struct key *owner)
 {
 	struct total_key key = { .id = owner ? owner->id : KEY_OTHER, .op = of->protocol };
-	const char *name = of->opcode ? fuse_op_name(of->opcode) : of->op;
+	char buf[SERVER_OP_LEN];
 
-	if (name)
-		key_text(key.of, name, sizeof(of->op));
-	else
-		snprintf(key.of, sizeof(key.of), "opcode %u", of->opcode);
+	key_text(key.of, server_op_name(of, buf), sizeof(of->op));
 	return key;
 }
 

@@ -92,7 +92,7 @@ struct total {
 		};
 		struct {
 			/* .bytes: sent. Some protocols have no bytes, some no .tag_ns and
-			 * .queue_ns: protocol_has_bytes(), protocol_has_waits() */
+			 * .queue_ns: see struct protocol */
 			uint64_t received_bytes, resent, tag_ns, queue_ns, server_ns;
 		} served;
 	};

@@ -11,6 +11,7 @@
 
 #include "base/columns.h"
 #include "base/names.h"
+#include "base/protocols.h"
 #include "base/snapshot.h"
 #include "host/container.h"
 #include "host/mounts.h"

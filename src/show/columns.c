@@ -8,6 +8,7 @@
 
 #include "base/hist.h"
 #include "base/names.h"
+#include "base/protocols.h"
 #include "host/container.h"
 #include "show/view_parts.h"
 
@@ -1013,29 +1014,27 @@ static void server_op(struct value *ret, const void *row, const void *ctx)
 
 	(void)ctx;
 	ret->max = sizeof(k->op);
-	ret->text = k->opcode ? fuse_op_name(k->opcode) : k->op;
-	if (!ret->text)
-		snprintf(ret->buf, sizeof(ret->buf), "opcode %u", k->opcode);
+	ret->text = server_op_name(k, ret->buf);
 }
 
 static void server_protocol(struct value *ret, const void *row, const void *ctx)
 {
 	(void)ctx;
-	ret->text = protocol_name(SERVER(row)->key.protocol);
+	ret->text = protocol_at(SERVER(row)->key.protocol)->name;
 }
 
 static void server_sent(struct value *ret, const void *row, const void *ctx)
 {
 	(void)ctx;
 	ret->n = SERVER(row)->sums.sent_bytes;
-	ret->unknown = !protocol_has_bytes(SERVER(row)->key.protocol);
+	ret->unknown = !protocol_at(SERVER(row)->key.protocol)->has_bytes;
 }
 
 static void server_received(struct value *ret, const void *row, const void *ctx)
 {
 	(void)ctx;
 	ret->n = SERVER(row)->sums.received_bytes;
-	ret->unknown = !protocol_has_bytes(SERVER(row)->key.protocol);
+	ret->unknown = !protocol_at(SERVER(row)->key.protocol)->has_bytes;
 }
 
 /* Only the whole time is known, but for NFS. */
@@ -1043,14 +1042,14 @@ static void server_tag(struct value *ret, const void *row, const void *ctx)
 {
 	(void)ctx;
 	ret->n = SERVER(row)->sums.tag_ns;
-	ret->unknown = !protocol_has_waits(SERVER(row)->key.protocol);
+	ret->unknown = !protocol_at(SERVER(row)->key.protocol)->has_waits;
 }
 
 static void server_queue(struct value *ret, const void *row, const void *ctx)
 {
 	(void)ctx;
 	ret->n = SERVER(row)->sums.queue_ns;
-	ret->unknown = !protocol_has_waits(SERVER(row)->key.protocol);
+	ret->unknown = !protocol_at(SERVER(row)->key.protocol)->has_waits;
 }
 
 static void server_tag_mean(struct value *ret, const void *row, const void *ctx)

@@ -2,6 +2,7 @@
 #include "top/top_columns.h"
 
 #include "base/names.h"
+#include "base/protocols.h"
 #include "show/columns.h"
 
 /* The kinds of key of a row. */
@@ -310,7 +311,7 @@ static void get_rqs_bytes(struct value *v, const void *row, const void *ctx)
 	const struct top_row *r = row;
 
 	v->n = per_second(ctx, r->rqs.bytes);
-	v->unknown = r->server && !protocol_has_bytes(r->server->key.protocol);
+	v->unknown = r->server && !protocol_at(r->server->key.protocol)->has_bytes;
 }
 
 static void get_kbytes(struct value *v, const void *row, const void *ctx)
@@ -342,7 +343,7 @@ static void get_queue(struct value *v, const void *row, const void *ctx)
 	(void)ctx;
 	get_mean(v, &r->rqs, r->tag_ns + r->queue_ns);
 	/* in the server's time */
-	v->unknown |= r->server && !protocol_has_waits(r->server->key.protocol);
+	v->unknown |= r->server && !protocol_at(r->server->key.protocol)->has_waits;
 }
 
 static void get_behalf_bytes(struct value *v, const void *row, const void *ctx)

@@ -13,6 +13,7 @@
 #include <bpf/bpf.h>
 
 #include "base/names.h"
+#include "base/protocols.h"
 #include "bpf/conf.h"
 #include "cell.h"
 #include "host/lookup.h"
@@ -193,29 +194,26 @@ static int site_entry_add(struct collecting *c, const void *key, const void *sum
 	return 0;
 }
 
-/* Names the mount of a FUSE daemon, or of 9p. If memory runs out, it has no name. */
+/* Names the mount of a row, if its protocol tells. If memory runs out, it has no name. */
 static void mount_name(struct collecting *c, struct server_row *row)
 {
 	const struct mount *m = NULL;
 
 	if (!c->mounts.n)
 		mounts_read(&c->mounts);
-	if (row->key.protocol == SERVER_9P)
-		m = mounts_of_9p(&c->mounts, row->key.server);
+	if (protocol_at(row->key.protocol)->mount == MOUNT_BY_SOURCE)
+		m = mounts_by_source(&c->mounts, row->key.protocol, row->key.server);
 	else if (row->key.dev)
 		m = mounts_by_dev(&c->mounts, row->key.dev);
 	row->mount = m ? strdup(m->point) : NULL;
 }
 
-/* Names the kind of a request of 9p or SMB, of which programs know the number. */
-static void server_op_name(struct server_key *key)
+/* Names the kind of a request of which programs know the number. */
+static void op_name_set(struct server_key *key)
 {
-	const char *name = protocol_op_name(key->protocol, key->opcode);
+	char buf[SERVER_OP_LEN];
 
-	if (name)
-		snprintf(key->op, sizeof(key->op), "%s", name);
-	else
-		snprintf(key->op, sizeof(key->op), "opcode %u", key->opcode);
+	snprintf(key->op, sizeof(key->op), "%s", server_op_name(key, buf));
 	key->opcode = 0;
 }
 
@@ -234,8 +232,8 @@ static int server_entry_add(struct collecting *c, const void *key, const void *s
 	struct server_key k = *(const struct server_key *)key;
 	struct server_row *row;
 
-	if (!protocol_has_bytes(k.protocol))
-		server_op_name(&k);
+	if (protocol_at(k.protocol)->ops && !protocol_at(k.protocol)->is_by_opcode)
+		op_name_set(&k);
 	row = server_row(c, &k);
 	if (!row)
 		return -ENOMEM;

@@ -7,6 +7,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "base/protocols.h"
 #include "host/privilege.h"
 #include "trace/feature.h"
 #include "trace/feature_types.h"
@@ -139,6 +140,16 @@ static void conf_set_async(struct bpf_conf *c, const struct session_conf *sc, st
 	c->reap_rings = c->uring ? c->async_slots / REAP_PLACES : 0;
 }
 
+/* The protocols whose requests @module tells of, a set of 1 << enum server_protocol. */
+static unsigned int protocols_in(const char *module)
+{
+	unsigned int set = 0;
+
+	for (unsigned int i = 0; i < SERVER_PROTOCOLS; i++)
+		set |= (unsigned int)!strcmp(protocols[i].module, module) << i;
+	return set;
+}
+
 /* Offsets of the members that tell of requests to servers. */
 static void conf_set_servers(struct server_members *at, struct feature *f)
 {
@@ -195,6 +206,8 @@ static void conf_set_servers(struct server_members *at, struct feature *f)
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		member = feature_member(f, all[i].module, all[i].type, all[i].member);
 		*all[i].at = member > 0 ? member : 0;
+		if (member > 0)
+			at->protocols |= protocols_in(all[i].module);
 	}
 }
 
@@ -345,8 +358,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 		conf_set_servers(&c->at, f);
 	c->transports_told = c->at.rpc_msg && transports_told(f);
 	/* programs for a module that is not loaded now are not loaded either */
-	c->servers = c->waits && !c->n_devs &&
-		     (c->at.fuse_in || c->at.rpc_msg || c->at.p9_trans || c->at.smb_host);
+	c->servers = c->waits && !c->n_devs && c->at.protocols;
 	c->daemons = c->servers && feature_member(f, "fuse", "fuse_copy_state", "req") >= 0;
 	c->served = plan_asked(sc) & ASK_SERVED && (feature_nfsd(f) || feature_ksmbd(f));
 	if (c->behalf && !f->interrupt_level)

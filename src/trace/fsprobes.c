@@ -10,6 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/protocols.h"
 #include "bpf/conf.h"
 #include "cell.h"
 #include "host/mounts.h"
@@ -219,20 +220,22 @@ static struct fs_type *type_add(const struct fsprobes *p, struct type_list *l, c
 /* Adds mounted file system types with stored data: those on a block device, and some without. */
 static void types_mounted(const struct fsprobes *p, struct type_list *l)
 {
-	static const char *const no_device[] = { "btrfs",    "overlay", "tmpfs", "nfs",
-						 "nfs4",     "cifs",    "smb3",  "9p",
-						 "virtiofs", "fuse",    "zfs",   "ceph" };
+	static const char *const no_device[] = { "btrfs", "overlay", "tmpfs", "zfs" };
 	struct mounts mounts;
+	char name[FS_NAME_LEN];
 
 	if (mounts_read(&mounts))
 		return;
 	for (size_t i = 0; i < mounts.n; i++) {
-		bool keeps = DEV_MAJOR(mounts.list[i].dev);
+		const char *type = mounts.list[i].type;
+		bool keeps = DEV_MAJOR(mounts.list[i].dev) || fs_has_server(type);
 
+		/* "fuse.sshfs" is a fuse */
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(type, "."), type);
 		for (size_t k = 0; k < sizeof(no_device) / sizeof(*no_device); k++)
-			keeps |= !strcmp(mounts.list[i].type, no_device[k]);
+			keeps |= !strcmp(type, no_device[k]);
 		if (keeps)
-			type_add(p, l, mounts.list[i].type);
+			type_add(p, l, name);
 	}
 	mounts_free(&mounts);
 	type_add(p, l, p->only ? p->only : "bdev");

@@ -17,6 +17,7 @@
 #include "base/list.h"
 #include "base/machine.h"
 #include "base/names.h"
+#include "base/protocols.h"
 #include "bpf/conf.h"
 #include "event.h"
 #include "host/mounts.h"
@@ -219,11 +220,10 @@ static bool dev_passes(const struct filter_lists *lists, unsigned int dev)
 	return passes;
 }
 
-/* Whether a daemon serves file systems of this type. "fusectl" is none. */
+/* Whether a daemon serves file systems of this type. */
 static bool is_fuse(const char *type)
 {
-	return !strcmp(type, "fuse") || !strcmp(type, "fuseblk") || !strncmp(type, "fuse.", 5) ||
-	       !strcmp(type, "virtiofs");
+	return protocol_of_fs(type) == SERVER_FUSE;
 }
 
 /* Names file system and server of a mount. */

@@ -264,12 +264,6 @@ static void accesses_resize(const struct bpf_conf *c, struct bpf_object *obj)
 	bpf_map__set_max_entries(taken, bpf_map__max_entries(taken) + c->access_slots + c->cpus);
 }
 
-/* Whether a file system with a server is there, so that programs on its events are loaded. */
-static bool have_servers(const struct bpf_conf *c)
-{
-	return c->at.fuse_in || c->at.rpc_msg || c->at.p9_trans || c->at.smb_host;
-}
-
 /* The rows of NFS which have slots, and their claims. */
 static void servers_resize(const struct bpf_conf *c, struct bpf_object *obj)
 {
@@ -277,7 +271,7 @@ static void servers_resize(const struct bpf_conf *c, struct bpf_object *obj)
 
 	resize(obj, "server_rows_even", SERVER_ROWS);
 	resize(obj, "server_rows_odd", SERVER_ROWS);
-	if (have_servers(c))
+	if (c->at.protocols) /* else no program on their events is loaded */
 		resize(obj, "server_requests", c->at.rpc_msg ? RPC_PLACES : SERVER_REQUESTS);
 	if (!maps_server_slots(c))
 		return;

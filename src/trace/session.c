@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/names.h"
+#include "base/protocols.h"
 #include "base/reason.h"
 #include "base/snapshot.h"
 #include "bpf/conf.h"
@@ -491,10 +492,11 @@ const struct missing *session_missing(const struct session *s)
 /* Whether requests to the server of file system type @fs are traced. True if there is no server. */
 static bool server_is_traced(const struct session *s, const char *fs)
 {
-	const char *module = fs_server_module(fs);
+	const char *module;
 
 	if (!fs_has_server(fs))
 		return true;
+	module = protocol_at(protocol_of_fs(fs))->module;
 	for (const struct program *row = programs; module && row < programs + programs_n; row++)
 		if (row->module && !strcmp(row->module, module) &&
 		    bpf_program__fd(program_of(s->trace, row)) >= 0)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "base/protocols.h"
 #include "base/snapshot.h"
 
 /* Functions that wait for a folio, whatever the reason. */
@@ -129,18 +130,6 @@ static const struct {
 	{ "usleep_range_state", "time" },
 };
 
-/* File systems whose folios are read from a server: a read that waits for the lock of a folio waits
- * for the answer, which unlocks the folio. */
-static const struct {
-	const char *fs, *what;
-} servers[] = {
-	{ "fuse", "FUSE server (folio lock)" },     { "fuseblk", "FUSE server (folio lock)" },
-	{ "virtiofs", "FUSE server (folio lock)" }, { "nfs", "NFS server (folio lock)" },
-	{ "nfs4", "NFS server (folio lock)" },      { "9p", "9p server (folio lock)" },
-	{ "cifs", "SMB server (folio lock)" },      { "smb3", "SMB server (folio lock)" },
-	{ "ceph", "Ceph server (folio lock)" },
-};
-
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
 bool wchan_is_general(const char *function)
@@ -225,16 +214,15 @@ static const char *name_of(const struct symbols *s, uint64_t at)
 	return sym ? sym->name : "";
 }
 
+/* If the folios of a file system are read from a server, a read that waits for the lock of a folio
+ * waits for the answer, which unlocks the folio. */
 const char *wchan_what_on(const char *what, unsigned int op, const char fs[FS_NAME_LEN])
 {
 	bool reads = op == OP_READ || op == OP_FAULT;
 
 	if (!what || strncmp(what, "folio lock", strlen("folio lock")) != 0)
 		return what;
-	for (size_t i = 0; reads && i < COUNT(servers); i++)
-		if (!strncmp(fs, servers[i].fs, FS_NAME_LEN))
-			return servers[i].what;
-	return what;
+	return reads && fs_has_server(fs) ? protocols[protocol_of_fs(fs)].folio_lock : what;
 }
 
 /* Names the function in which the thread slept, or the first caller that is not general. */

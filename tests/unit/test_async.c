@@ -16,6 +16,7 @@
 #include "cell.h"
 
 #include "base/names.h"
+#include "base/protocols.h"
 
 static const struct {
 	unsigned int opcode, kind;

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/protocols.h"
 #include "capture/header.h"
 #include "cell.h"
 #include "host/mounts.h"
@@ -113,10 +114,10 @@ static void mounts_of_a_9p_device(void **state)
 	struct mounts mounts = { .list = list, .n = 5 };
 
 	(void)state;
-	assert_string_equal(mounts_of_9p(&mounts, "home")->point, "/d");
-	assert_null(mounts_of_9p(&mounts, ""));
+	assert_string_equal(mounts_by_source(&mounts, SERVER_9P, "home")->point, "/d");
+	assert_null(mounts_by_source(&mounts, SERVER_9P, ""));
 	mounts.n = 3;
-	assert_null(mounts_of_9p(&mounts, "home"));
+	assert_null(mounts_by_source(&mounts, SERVER_9P, "home"));
 }
 
 int main(void)
