@@ -35,6 +35,10 @@ enum { OP_HANDLE = 15 };
  * without times. */
 enum { OP_MINOR_FAULT = 14 };
 
+/* No operation: the second file of a copy, to which the copy wrote. Its row has number and bytes of
+ * such copies; the row of the file that was read has their times. */
+enum { OP_COPY_TO = 13 };
+
 /*
  * A named share of an operation's elapsed time. The strata of an operation are disjoint and their
  * sum equals its elapsed time: every instant of an operation is charged to exactly one.

@@ -110,9 +110,12 @@ const char *async_call_name(unsigned short call)
 
 const char *op_name(unsigned int op)
 {
-	static const char *const names[OP_N] = {
-		"none", "read", "write", "open", "close", "fsync",
-		"copy", "meta", "uring", "aio",  "fault", "served"
+	static const char *const names[] = {
+		[OP_NONE] = "none", [OP_READ] = "read",       [OP_WRITE] = "write",
+		[OP_OPEN] = "open", [OP_CLOSE] = "close",     [OP_FSYNC] = "fsync",
+		[OP_COPY] = "copy", [OP_META] = "meta",       [OP_URING] = "uring",
+		[OP_AIO] = "aio",   [OP_FAULT] = "fault",     [OP_SERVED] = "served",
+		[OP_N] = "?",       [OP_COPY_TO] = "copy_to",
 	};
 
 	return NAME_OF(names, op);

@@ -379,6 +379,12 @@ void snapshot_keep_rqs(struct snapshot *sn, snapshot_rq_fn *wanted, const void *
 	sn->n_rqs = n;
 }
 
+/* The kind of operations which a row tells of. */
+static unsigned int op_kind_of_row(unsigned int op)
+{
+	return op == OP_MINOR_FAULT ? OP_FAULT : op == OP_COPY_TO ? OP_COPY : op;
+}
+
 void snapshot_keep_ops(struct snapshot *sn, unsigned int ops)
 {
 	size_t n = 0;
@@ -388,7 +394,7 @@ void snapshot_keep_ops(struct snapshot *sn, unsigned int ops)
 	for (size_t i = 0; i < sn->n_ops; i++) {
 		unsigned int op = sn->ops[i].key.op;
 
-		if (ops & 1U << (op == OP_MINOR_FAULT ? OP_FAULT : op))
+		if (ops & 1U << op_kind_of_row(op))
 			sn->ops[n++] = sn->ops[i];
 		else
 			op_row_free(&sn->ops[i]);

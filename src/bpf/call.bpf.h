@@ -7,6 +7,7 @@
 #define IOSTRATA_CALL_BPF_H
 
 #include "op.bpf.h"
+#include "copy.bpf.h"
 #include "uring.bpf.h"
 #include "mapping.bpf.h"
 
@@ -63,8 +64,6 @@ static __always_inline bool call_is_op(struct pt_regs *regs, u32 desc, bool comp
 {
 	u64 arg;
 
-	if (CALL_FILE(desc) < FILE_ARG0_OR_2)
-		return true;
 	if (desc == CALL_DESC(OP_META, FILE_IOCTL))
 		return ioctl_is_io(call_arg(regs, 1, compat));
 	if (CALL_FILE(desc) == FILE_MAPPED) {
@@ -263,6 +262,29 @@ static __always_inline void call_begins_with_file(struct pt_regs *regs, u32 nr, 
 	op_start(&t->op, CALL_KIND(desc), OP_ACTIVE, bpf_ktime_get_ns());
 }
 
+/* Begins a call which copies from one file to another. */
+static __always_inline void copy_begins(struct pt_regs *regs, u32 nr, u32 desc, bool compat,
+					u64 task)
+{
+	bool second = CALL_FILE(desc) == FILE_ARG1;
+	u64 from = (u64)current_file(call_arg(regs, second, compat), false);
+	u64 to = (u64)current_file(call_arg(regs, second ? 0 : 2, compat), false);
+	struct task_state *t;
+	u32 files;
+
+	if (!copy_may_be_wanted(from, to))
+		return;
+	t = task_get(task);
+	files = t ? copy_learn(&t->op, from, to) : 0;
+	if (!files)
+		return;
+	if (CONF(call_noted))
+		call_note(&t->op, regs, nr, desc, compat, false);
+	op_start(&t->op, OP_COPY, OP_ACTIVE, bpf_ktime_get_ns());
+	if (files == COPY_OF_TWO)
+		t->op.noted |= NOTED_COPY;
+}
+
 static __always_inline void call_begins(void *ctx, bool perf, u32 nr, u32 descs)
 {
 	struct task_state *t;
@@ -273,10 +295,16 @@ static __always_inline void call_begins(void *ctx, bool perf, u32 nr, u32 descs)
 	if (!desc || !current_passes())
 		return;
 	if (desc < CALL_THROUGH_VFS) {
-		if (!call_is_op(call_regs(ctx, perf), desc, compat))
-			return;
-		if (CALL_FILE(desc) >= FILE_MAPPING)
-			bpf_tail_call(ctx, &mapping_calls, 0);
+		if (CALL_FILE(desc) >= FILE_ARG1) {
+			if (!call_is_op(call_regs(ctx, perf), desc, compat))
+				return;
+			if (CALL_FILE(desc) >= FILE_MAPPING)
+				bpf_tail_call(ctx, &mapping_calls, 0);
+			if (CALL_KIND(desc) == OP_COPY) {
+				copy_begins(call_regs(ctx, perf), nr, desc, compat, task);
+				return;
+			}
+		}
 		if (CONF(rdonly_cast))
 			call_begins_with_file(call_regs(ctx, perf), nr, desc, compat, task, true);
 		else
@@ -356,7 +384,7 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 	/* a call that reached neither vfs_read() nor vfs_write() has a bad descriptor, or nothing
 	 * to do; the file of open() is the descriptor which it returns */
 	late = op->progress <= OP_BEGUN;
-	if (unlikely(late || op->kind == OP_OPEN)) {
+	if (unlikely(late || op->kind > OP_WRITE)) {
 		if (CONF(faults) && op->progress == OP_FAULTS) {
 			op->stage = 0;
 			return;
@@ -367,8 +395,13 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 				ring_left(t, now);
 			return;
 		}
-		fd = late ? call_first_arg(call_regs(ctx, perf)) : ret;
-		wanted = CONF(rdonly_cast) ? fd_learn(op, fd, true) : fd_learn(op, fd, false);
+		if (late || op->kind == OP_OPEN) {
+			fd = late ? call_first_arg(call_regs(ctx, perf)) : ret;
+			wanted = CONF(rdonly_cast) ? fd_learn(op, fd, true)
+						   : fd_learn(op, fd, false);
+		} else if (op->kind == OP_COPY && op->noted & NOTED_COPY && ret > 0) {
+			copy_count(ret, now);
+		}
 	}
 	if (offsets_wanted() && unlikely(op->offset == OFFSET_LATER))
 		call_note_append(op, ret);

@@ -65,10 +65,11 @@ enum blank {
 
 /* Which argument of a system call names its file. */
 enum call_file {
-	FILE_NONE, /* by path, or no file */
-	FILE_ARG0, /* descriptor */
-	FILE_ARG1,
-	FILE_ARG0_OR_2,              /* splice: the descriptor which is no pipe */
+	FILE_NONE,                   /* by path, or no file */
+	FILE_ARG0,                   /* descriptor */
+	FILE_ARG1,                   /* sendfile; its first argument is the file written to */
+	FILE_ARG0_OR_2,              /* copies: from the first to the third. splice: the descriptor
+				      * which is no pipe */
 	FILE_IOCTL = FILE_ARG0_OR_2, /* of kind meta: the first argument, a descriptor; only if the
 				      * second is a command for file systems or block devices */
 	FILE_RESULT,                 /* open: the descriptor which the call returns */

@@ -83,7 +83,7 @@ enum locked {
 };
 
 /* Bits of op.noted: which members of an operation are valid. */
-enum { NOTED_LOCK = 1, NOTED_HELPER = 2, NOTED_SLEEP = 4 };
+enum { NOTED_LOCK = 1, NOTED_HELPER = 2, NOTED_SLEEP = 4, NOTED_COPY = 8 };
 
 /*
  * An operation. Its thread writes it, and so does the CPU which switches to or from this thread.
@@ -113,7 +113,7 @@ struct op {
 			u8 submitted;   /* has submitted bios or asked a server; see above */
 			u8 own_reads;   /* has submitted bios that read, or asked for data */
 			u8 locked;      /* waits for @lock: enum locked */
-			u8 noted;       /* set of NOTED_LOCK, NOTED_HELPER, NOTED_SLEEP */
+			u8 noted;       /* set of NOTED_LOCK ... */
 		};
 	};
 	struct file_info file;
@@ -126,6 +126,7 @@ struct op {
 	struct waker helper;
 	u64 slept_ns; /* the longest sleep for an unknown reason, if NOTED_SLEEP; for a record */
 	struct waker woken_by;
+	u64 copied_to;    /* the file to which a copy writes, as file.file, if NOTED_COPY */
 	u64 last_bio;     /* the bio submitted last, if @submitted */
 	u32 bio_cpu;      /* the CPU on which @last_bio was submitted */
 	u32 requests;     /* number of bios submitted, if @submitted */

@@ -615,7 +615,8 @@ int totals_add(struct totals *s, const struct snapshot *sn, const struct missing
 	gauges_reset(s);
 	costs_add(s, sn);
 	for (size_t i = 0; i < sn->n_ops && !err; i++)
-		if (sn->ops[i].key.op != OP_MINOR_FAULT && sn->ops[i].count)
+		if (sn->ops[i].key.op != OP_MINOR_FAULT && sn->ops[i].key.op != OP_COPY_TO &&
+		    sn->ops[i].count)
 			err = op_add(s, &sn->ops[i], measured);
 	for (size_t i = 0; i < sn->n_rqs && !err; i++)
 		if (sn->rqs[i].count)

@@ -247,10 +247,22 @@ static int by_key(const void *a, const void *b)
 	return order ? order : compare_u64(y->total_ns, x->total_ns);
 }
 
-/* Adds @from to the row of its key. A name becomes unknown if it differs between them. */
+/* Whether the two files of a copy may have rows with two keys. */
+static bool by_files(enum by_key by)
+{
+	return by == BY_FILE || by == BY_DEV;
+}
+
+/* Adds @from to the row of its key. A name becomes unknown if it differs between them. A copy
+ * counts once: the row of the file to which it wrote only gets its bytes. */
 static int row_merge(const struct breakdown_whole *whole, struct op_row *to,
 		     const struct op_row *from)
 {
+	if (from->key.op == OP_COPY_TO) {
+		to->bytes += by_files(whole->v->by) ? from->bytes : 0;
+		to->count += to->key.op == OP_COPY_TO ? from->count : 0;
+		return 0;
+	}
 	to->thread_ns += breakdown_counted_ns(whole, from);
 	to->kinds |= 1U << from->key.op;
 	if (memcmp(to->fs, from->fs, sizeof(to->fs)))

@@ -96,7 +96,7 @@ static void put_op(struct writer *w, const struct op_row *r)
 		json_put_string(j, "call", breakdown_call_name(w->v, r->key.call, buf));
 	columns_json(j, &columns, r);
 	if (layer == LAYER_OPS) {
-		put_strata(w, r->strata, r->missing_layers);
+		put_strata(w, r->strata, r->key.op == OP_COPY_TO ? ~0U : r->missing_layers);
 		put_pattern(w, op_pattern_columns, r, r->pattern);
 	}
 	put_hist(w, &r->hist, r->max_ns);

@@ -262,12 +262,37 @@ static void op_rate(struct value *ret, const void *row, const void *ctx)
 	ret->of = ((const struct breakdown_whole *)ctx)->duration_ns;
 }
 
+/* Whether the times of @r are in another row: those of a copy are in the row of the file read. */
+static bool is_untimed(const struct op_row *r)
+{
+	return r->key.op == OP_COPY_TO;
+}
+
 static void op_mean(struct value *ret, const void *row, const void *ctx)
 {
 	const struct op_row *r = row;
 
 	(void)ctx;
-	ret->n = r->total_ns / r->count;
+	ret->unknown = is_untimed(r);
+	ret->n = r->count ? r->total_ns / r->count : 0;
+}
+
+static void op_max(struct value *ret, const void *row, const void *ctx)
+{
+	const struct op_row *r = row;
+
+	(void)ctx;
+	ret->unknown = is_untimed(r);
+	ret->n = r->max_ns;
+}
+
+static void op_total(struct value *ret, const void *row, const void *ctx)
+{
+	const struct op_row *r = row;
+
+	(void)ctx;
+	ret->unknown = is_untimed(r);
+	ret->n = r->total_ns;
 }
 
 static void op_p50(struct value *ret, const void *row, const void *ctx)
@@ -275,6 +300,7 @@ static void op_p50(struct value *ret, const void *row, const void *ctx)
 	const struct op_row *r = row;
 
 	(void)ctx;
+	ret->unknown = is_untimed(r);
 	ret->n = hist_percentile(&r->hist, 50, r->max_ns);
 }
 
@@ -283,6 +309,7 @@ static void op_p90(struct value *ret, const void *row, const void *ctx)
 	const struct op_row *r = row;
 
 	(void)ctx;
+	ret->unknown = is_untimed(r);
 	ret->n = hist_percentile(&r->hist, 90, r->max_ns);
 }
 
@@ -291,6 +318,7 @@ static void op_p99(struct value *ret, const void *row, const void *ctx)
 	const struct op_row *r = row;
 
 	(void)ctx;
+	ret->unknown = is_untimed(r);
 	ret->n = hist_percentile(&r->hist, 99, r->max_ns);
 }
 
@@ -299,12 +327,14 @@ static void op_p999(struct value *ret, const void *row, const void *ctx)
 	const struct op_row *r = row;
 
 	(void)ctx;
+	ret->unknown = is_untimed(r);
 	ret->n = hist_percentile(&r->hist, 99.9, r->max_ns);
 }
 
 static void op_thread(struct value *ret, const void *row, const void *ctx)
 {
 	(void)ctx;
+	ret->unknown = is_untimed(row);
 	ret->n = breakdown_thread_ns(row);
 }
 
@@ -312,12 +342,14 @@ static void op_thread_share(struct value *ret, const void *row, const void *ctx)
 {
 	const struct breakdown_whole *whole = ctx;
 
+	ret->unknown = is_untimed(row);
 	ret->n = breakdown_counted_ns(whole, row);
 	ret->of = ret->n || !((const struct op_row *)row)->total_ns ? whole->thread_ns : 0;
 }
 
 static void op_io_share(struct value *ret, const void *row, const void *ctx)
 {
+	ret->unknown = is_untimed(row);
 	ret->n = ((const struct op_row *)row)->total_ns;
 	ret->of = ((const struct breakdown_whole *)ctx)->io_ns;
 }
@@ -478,9 +510,9 @@ const struct column op_columns[] = {
 	  .help = "99 % of the operations took at most this long" },
 	{ "p999_ns", "p99.9", VALUE_TIME, .get = op_p999, .max = 7, .rank = 19,
 	  .help = "99.9 % of the operations took at most this long" },
-	{ "max_ns", "max", OP_SUM(max_ns, VALUE_TIME), .max = 7, .rank = 13,
+	{ "max_ns", "max", VALUE_TIME, .get = op_max, .max = 7, .rank = 13,
 	  .help = "time of the longest operation" },
-	{ "total_ns", "total", OP_SUM(total_ns, VALUE_TIME), .max = 7,
+	{ "total_ns", "total", VALUE_TIME, .get = op_total, .max = 7,
 	  .help = "time of all operations together" },
 	{ "io_share", NULL, VALUE_SHARE, .get = op_io_share,
 	  .help = "total_ns divided by the time of all operations shown" },

@@ -204,7 +204,8 @@ static void side_add(struct top_side *s, const struct top_side *more)
 static void op_add(struct top_table *t, struct top_names *names, size_t i)
 {
 	const struct op_row *op = &t->sn->ops[i];
-	const struct top_side side = { .count = op->count,
+	bool second = op->key.op == OP_COPY_TO; /* file of a copy, which counts once */
+	const struct top_side side = { .count = second && t->split != TOP_OPS ? 0 : op->count,
 				       .errors = op->errors,
 				       .bytes = op->bytes,
 				       .total_ns = op->total_ns,
@@ -212,6 +213,8 @@ static void op_add(struct top_table *t, struct top_names *names, size_t i)
 	struct top_key key = {};
 	struct top_row *r;
 
+	if (second && t->view != TOP_FILE)
+		return;
 	who_set(key.who, t, names, op->key.by);
 	if (t->split == TOP_OPS)
 		key.op = op->key.op;

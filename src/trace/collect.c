@@ -153,7 +153,7 @@ static int op_entry_add(struct collecting *c, const void *key, const void *entry
 	if (!row)
 		return -ENOMEM;
 	op_row_add(row, s);
-	return hist_add(&row->hist, k->bucket, s->count);
+	return k->op == OP_COPY_TO ? 0 : hist_add(&row->hist, k->bucket, s->count);
 }
 
 static int rq_entry_add(struct collecting *c, const void *key, const void *sums)

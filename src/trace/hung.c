@@ -295,14 +295,17 @@ static bool path_look(struct looking *l, struct hung *row)
 	return dev_passes(&l->conf->lists, listed->dev);
 }
 
-/* The descriptor of a call; -1: it has none, or not only one. */
-static int call_fd(enum call_file file, const struct thread_call *c)
+/* The descriptor of the call @name (NULL: not known), of a copy the one which it reads; -1: it has
+ * none, or it is splice(), which has one of a pipe. */
+static int call_fd(enum call_file file, const char *name, const struct thread_call *c)
 {
 	switch (file) {
 	case FILE_ARG0:
 		return (int)c->args[0];
 	case FILE_ARG1:
 		return (int)c->args[1];
+	case FILE_ARG0_OR_2:
+		return name && !strcmp(name, "copy_file_range") ? (int)c->args[0] : -1;
 	default:
 		return -1;
 	}
@@ -344,7 +347,7 @@ static bool call_name(struct looking *l, int task, unsigned int tid, const struc
 	if (row->call && !strcmp(row->call, "?"))
 		row->call = NULL;
 	t->traced = desc && row->op != OP_HANDLE;
-	fd = call_fd(CALL_FILE(desc), c);
+	fd = call_fd(CALL_FILE(desc), row->call, c);
 	if (row->op == OP_META && CALL_FILE(desc) == FILE_IOCTL)
 		t->traced = false; /* of most commands of drivers */
 	if (row->op == OP_HANDLE)

@@ -30,7 +30,7 @@
 	X(fsync, FSYNC, ARG0, NONE) X(fdatasync, FSYNC, ARG0, NONE) \
 	X(sync_file_range, META, ARG0, NONE) X(sync, FSYNC, NONE, NONE) \
 	X(syncfs, FSYNC, ARG0, NONE) X(msync, FSYNC, MAPPING, NONE) X(sendfile, COPY, ARG1, NONE) \
-	X(splice, COPY, ARG0_OR_2, NONE) X(copy_file_range, COPY, ARG0, NONE) \
+	X(splice, COPY, ARG0_OR_2, NONE) X(copy_file_range, COPY, ARG0_OR_2, NONE) \
 	X(stat, META, NONE, NONE) X(fstat, META, ARG0, NONE) X(lstat, META, NONE, NONE) \
 	X(newfstatat, META, NONE, NONE) X(statx, META, NONE, NONE) X(access, META, NONE, NONE) \
 	X(faccessat, META, NONE, NONE) X(faccessat2, META, NONE, NONE) \

@@ -1610,6 +1610,49 @@ static void json_keeps_all_sums(void **state)
 	fixture_done(&f);
 }
 
+/* The second file of a copy has bytes in a row without times. With a row for each file, only its
+ * bytes are added: the copy counts once. */
+static void copies_count_once(void **state)
+{
+	struct breakdown_view v = plain;
+	struct breakdown_rows rows;
+	struct op_row *second;
+	struct fixture f;
+	json_t *root, *row;
+	uint64_t bytes;
+
+	(void)state;
+	fixture_usual(&f);
+	second = &f.sn.ops[0];
+	bytes = f.sn.ops[1].bytes;
+	free(second->hist.bins);
+	*second = (struct op_row){ .key.op = OP_COPY_TO, .count = 3, .bytes = 4099 };
+	root = read_back(&f, &v, 0);
+	row = json_array_get(json_object_get(root, "ops"), 2);
+	assert_string_equal(string_of(row, "op"), "copy_to");
+	assert_int_equal(int_of(row, "count"), 3);
+	assert_int_equal(int_of(row, "bytes"), 4099);
+	assert_true(json_is_null(json_object_get(row, "total_ns")));
+	assert_true(json_is_null(json_object_get(row, "p99_ns")));
+	assert_true(json_is_null(json_object_get(json_object_get(row, "strata"), "syscall")));
+	json_decref(root);
+	v.by = BY_FILE;
+	f.sn.n_ops = 2;
+	assert_int_equal(breakdown_rows_init(&rows, &v, &f.sn), 0);
+	assert_int_equal(breakdown_rows_merge(&rows), 0);
+	assert_int_equal(rows.n_ops, 1);
+	assert_int_equal(rows.ops[0]->count, 1009);
+	assert_int_equal(rows.ops[0]->bytes, bytes + 4099);
+	breakdown_rows_done(&rows);
+	v.by = BY_PID;
+	assert_int_equal(breakdown_rows_init(&rows, &v, &f.sn), 0);
+	assert_int_equal(breakdown_rows_merge(&rows), 0);
+	assert_int_equal(rows.ops[0]->bytes, bytes);
+	breakdown_rows_done(&rows);
+	f.sn.n_ops = 3;
+	fixture_done(&f);
+}
+
 /* Minor faults have only a number, and stand beside the operations. */
 static void minor_faults_are_beside_operations(void **state)
 {
@@ -2572,6 +2615,7 @@ int main(void)
 		cmocka_unit_test(daemons_have_parts),
 		cmocka_unit_test(servers_without_bytes_have_rows),
 		cmocka_unit_test(reads_are_amplified),
+		cmocka_unit_test(copies_count_once),
 		cmocka_unit_test(minor_faults_are_beside_operations),
 		cmocka_unit_test(json_has_every_member),
 		cmocka_unit_test(json_keeps_the_largest_sums),

@@ -484,6 +484,146 @@ static void test_which_argument(void **state)
 	assert_int_equal(ops_counted(OP_COPY, NULL).bytes, 28);
 }
 
+enum { NR_COPY = 5, NR_SPLICE = 6, NR_SENDFILE = 7 };
+
+/* Copies have rows by @by. */
+static void copies_by(enum by_key by)
+{
+	unsigned short made[CALL_MAX] = {
+		[NR_COPY] = CALL_DESC(OP_COPY, FILE_ARG0_OR_2),
+		[NR_SPLICE] = CALL_DESC(OP_COPY, FILE_ARG0_OR_2),
+		[NR_SENDFILE] = CALL_DESC(OP_COPY, FILE_ARG1),
+	};
+
+	data_set(calls, made, sizeof(made));
+	conf.by = by;
+	conf.row_slots = 0;
+	conf.file_details = 1;
+}
+
+static void copy(u64 nr, u64 first, u64 second, u64 third, long ret)
+{
+	sys_enter(nr, first, second, third, 0);
+	tick(600);
+	sys_exit(ret);
+}
+
+/* Number and bytes of the copies to a file, which have no times. */
+static void assert_copied_to(u64 count, u64 bytes)
+{
+	struct op_sums s = ops_counted(OP_COPY_TO, NULL);
+
+	assert_int_equal(s.count, count);
+	assert_int_equal(s.bytes, bytes);
+	assert_int_equal(s.total_ns, 0);
+	assert_int_equal(s.errors, 0);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* A copy counts once, in the row of the file which it reads. The file to which it writes has its
+ * bytes. */
+static void test_copy_of_two_files(void **state)
+{
+	(void)state;
+	copies_by(BY_FILE);
+	copy(NR_COPY, 2, 0, 3, 4099);
+	copy(NR_SENDFILE, 3, 2, 0, 101);
+	copy(NR_COPY, 2, 0, 3, -28);
+	copy(NR_COPY, 2, 0, 3, 0);
+	assert_int_equal(counted_by(OP_COPY, EXT4_DEV, 23), 4);
+	assert_int_equal(ops_counted(OP_COPY, NULL).count, 4);
+	assert_int_equal(ops_counted(OP_COPY, NULL).total_ns, 2400);
+	assert_int_equal(counted_by(OP_COPY_TO, XFS_DEV, 29), 2);
+	assert_copied_to(2, 4200);
+	/* with a pipe or a socket at one end there is one file */
+	copy(NR_SPLICE, 2, 0, 4, 7);
+	copy(NR_SPLICE, 4, 0, 3, 7);
+	copy(NR_SENDFILE, 4, 2, 0, 7);
+	assert_int_equal(counted_by(OP_COPY, EXT4_DEV, 23), 6);
+	assert_int_equal(counted_by(OP_COPY, XFS_DEV, 29), 1);
+	/* nor is there a second one in a file copied to itself */
+	copy(NR_COPY, 2, 0, 2, 11);
+	assert_copied_to(2, 4200);
+	/* the state of an earlier copy is no part of another operation */
+	call_simply(NR_FSYNC, 2, 60, 0);
+	assert_copied_to(2, 4200);
+}
+
+/* Other rows differ by file system, too; and those by thread only so. */
+static void test_copy_in_other_rows(void **state)
+{
+	(void)state;
+	copies_by(BY_DEV);
+	copy(NR_COPY, 2, 0, 3, 4099);
+	assert_int_equal(counted_by(OP_COPY, EXT4_DEV, 0), 1);
+	assert_int_equal(counted_by(OP_COPY_TO, XFS_DEV, 0), 1);
+	assert_copied_to(1, 4099);
+	conf.by = BY_PID;
+	copy(NR_COPY, 2, 0, 3, 4099);
+	assert_copied_to(2, 8198);
+	xfs.sb.s_type = &ext4.type;
+	copy(NR_COPY, 2, 0, 3, 4099);
+	assert_copied_to(2, 8198);
+	conf.by = BY_DEV;
+	copy(NR_COPY, 2, 0, 3, 4099);
+	assert_copied_to(3, 12297);
+	assert_int_equal(counted(OP_COPY), 4);
+}
+
+/* If the filters choose one file only, the operation belongs to this one, with its time. */
+static void test_copy_filtered(void **state)
+{
+	(void)state;
+	copies_by(BY_FILE);
+	conf.file_filter = conf.n_files = 1;
+	lists.files[0] = (struct filter_file){ .ino = 29, .dev = XFS_DEV };
+	copy(NR_COPY, 2, 0, 3, 4099);
+	copy(NR_SENDFILE, 3, 2, 0, 101);
+	assert_int_equal(counted_by(OP_COPY, XFS_DEV, 29), 2);
+	copy(NR_COPY, 3, 0, 2, 7);
+	assert_int_equal(counted_by(OP_COPY, XFS_DEV, 29), 3);
+	copy(NR_COPY, 2, 0, 6, 7);
+	copy(NR_COPY, 2, 0, 4, 7);
+	assert_int_equal(counted(OP_COPY), 3);
+	assert_copied_to(0, 0);
+	conf.n_files = 0;
+	conf.n_devs = 1;
+	lists.devs[0] = XFS_DEV;
+	copy(NR_COPY, 2, 0, 3, 4099);
+	assert_int_equal(counted_by(OP_COPY, XFS_DEV, 29), 4);
+	conf.file_filter = conf.n_devs = 0;
+	conf.n_fs = 1;
+	snprintf((char *)lists.fs[0], sizeof(lists.fs[0]), "xfs");
+	copy(NR_COPY, 2, 0, 3, 4099);
+	assert_int_equal(counted_by(OP_COPY, XFS_DEV, 29), 5);
+	assert_int_equal(counted(OP_COPY), 5);
+	assert_copied_to(0, 0);
+}
+
+/* A copy that counts in no row counts in none of its two files. */
+static void test_copy_not_counted(void **state)
+{
+	(void)state;
+	copies_by(BY_FILE);
+	conf.op_extras = 1;
+	conf.min_ns = 601;
+	copy(NR_COPY, 2, 0, 3, 4099);
+	assert_copied_to(0, 0);
+	conf.min_ns = 600;
+	copy(NR_COPY, 2, 0, 3, 4099);
+	assert_copied_to(1, 4099);
+	conf.uncounted = 1;
+	copy(NR_COPY, 2, 0, 3, 4099);
+	assert_copied_to(1, 4099);
+	conf.uncounted = 0;
+	conf.layer = LAYER_SYSCALL;
+	copy(NR_COPY, 2, 0, 3, 4099);
+	assert_copied_to(1, 4099);
+	/* a bad descriptor at both ends: there is no file */
+	copy(NR_COPY, 7, 0, 7, -9);
+	assert_int_equal(counted_by(OP_COPY, 0, 0), 1);
+}
+
 /* Calls of 32-bit programs have numbers and registers of their own. */
 static void test_compat_calls(void **state)
 {
@@ -1626,6 +1766,10 @@ int main(void)
 		TEST(test_clock_steps_back),
 		TEST(test_which_files),
 		TEST(test_which_argument),
+		TEST(test_copy_of_two_files),
+		TEST(test_copy_in_other_rows),
+		TEST(test_copy_filtered),
+		TEST(test_copy_not_counted),
 		TEST(test_compat_calls),
 		TEST(test_by),
 		TEST(test_by_pid_names_the_process),
