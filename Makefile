@@ -68,7 +68,7 @@ BPF_CFLAGS := -g $(if $(INLINED),,-gno-inline-line-tables) -O2 -target bpfel -D_
 
 SRCS := $(filter-out src/bpf/%,$(wildcard src/*.c src/*/*.c))
 OBJS := $(patsubst src/%.c,$(if $(STATIC),$(B),$(O))/%.o,$(SRCS))
-LIB_OBJS := $(filter-out %/main.o,$(if $(STATIC),$(OBJS:$(B)/run/child.o=$(O)/run/child.o),$(OBJS)))
+LIB_OBJS := $(filter-out %/main.o,$(if $(STATIC),$(OBJS:$(B)/run/caller.o=$(O)/run/caller.o),$(OBJS)))
 SKELS := $(patsubst %,$(B)/%.skel.h,trace trace_functions func)
 UNIT := $(patsubst tests/unit/%.c,$(O)/unit/%,$(wildcard tests/unit/test_*.c))
 PAGES := $(patsubst man/%.scd,$(B)/man/%,$(wildcard man/*.scd))
@@ -77,7 +77,7 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 all: $(O)/iostrata
 help:; @sed -n '4,/^$$/s/^# \{0,3\}//p' Makefile
 
-# Only child.c differs.
+# Only caller.c differs.
 static: $(OBJS)
 	$(Q)$(MAKE) --no-print-directory STATIC=1 all
 	$(Q)cp $(B)/static/iostrata build/iostrata-static-$(ARCH)

@@ -5,7 +5,7 @@
 #define IOSTRATA_ANALYSE_EXPLAIN_SCAN_H
 
 #include "analyse/explain.h"
-#include "capture/reader.h"
+#include "capture/recording.h"
 
 enum {
 	SCAN_CELLS = 192,  /* parts of the time */

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/reader.h"
+#include "capture/recording.h"
 
 struct join_text;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/async.h"
 #include "capture/replay.h"
 
 enum { LOOK_EVENTS = 32768 }; /* between two looks at the memory of the series */

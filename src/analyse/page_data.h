@@ -13,8 +13,9 @@
 
 #include "analyse/offsets.h"
 #include "analyse/series.h"
+#include "base/rows.h"
 #include "base/snapshot.h"
-#include "capture/reader.h"
+#include "capture/recording.h"
 #include "host/filenames.h"
 
 enum {

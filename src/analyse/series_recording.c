@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/async.h"
 #include "base/names.h"
 #include "base/reason.h"
-#include "capture/reader.h"
+#include "capture/recording.h"
 #include "capture/replay.h"
 #include "host/container.h"
 #include "host/path.h"

@@ -95,3 +95,16 @@ uint64_t hist_percentile(const struct hist *h, double pct, uint64_t max_ns)
 	middle = bucket_middle(h->bins[b].bucket, max_ns);
 	return middle < max_ns ? middle : max_ns;
 }
+
+int hist_take(struct hist *h, unsigned int counts[HIST_N])
+{
+	int err = 0;
+
+	for (unsigned int b = 0; b < HIST_N && !err; b++) {
+		if (!counts[b])
+			continue;
+		err = hist_add(h, b, counts[b]);
+		counts[b] = 0;
+	}
+	return err;
+}

@@ -30,4 +30,7 @@ int hist_merge(struct hist *h, const struct hist *more);
  * value. */
 uint64_t hist_percentile(const struct hist *h, double pct, uint64_t max_ns);
 
+/* Moves the counts of a cell's histogram to @h. 0 or -ENOMEM. */
+int hist_take(struct hist *h, unsigned int counts[HIST_N]);
+
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * snapshot.h - the rows of a run, or of one interval, as plain data in user space; and tables that
- * find a row by its key.
+ * snapshot.h - the rows of a run, or of one interval, as plain data in user space.
  *
  * session_snapshot() fills a snapshot from the kernel's rows, replay_take() from a recording;
  * printers only read it. Knows nothing of BPF.
@@ -194,55 +193,5 @@ typedef bool snapshot_rq_fn(const void *ctx, const struct rq_key *key);
 void snapshot_keep_rqs(struct snapshot *sn, snapshot_rq_fn *wanted, const void *ctx);
 
 void snapshot_free(struct snapshot *sn); /* frees rows and their text, leaves it empty */
-
-/*
- * Rows by key, added up over many drains until they are taken as a snapshot.
- *
- * Rows are in one array that grows, with an index of 4 bytes per entry: 100,000 of them are usual
- * with --by. Knows nothing of the kernel.
- */
-
-/* Rows that begin with their key; private to snapshot.c. */
-struct row_table {
-	char *rows;
-	size_t n, cap;
-	unsigned int *index; /* number of a row + 1, or 0; by the key's hash */
-	size_t index_len;    /* a power of two, or 0 */
-};
-
-struct rows {
-	struct row_table ops, rqs, helpers, sites, servers;
-};
-
-/*
- * The row of @key, without regard to its bucket. A new row is 0 except for its key. Valid until the
- * next call. NULL: out of memory.
- */
-struct op_row *rows_op(struct rows *r, const struct op_key *key);
-struct rq_row *rows_rq(struct rows *r, const struct rq_key *key);
-struct helper_row *rows_helper(struct rows *r, const struct helper_key *key);
-struct site_row *rows_site(struct rows *r, const struct site_key *key);
-struct server_row *rows_server(struct rows *r, const struct server_key *key);
-
-/* The row of @key, or NULL if there is no such row. Valid until the next row is added. */
-struct op_row *rows_op_find(const struct rows *r, const struct op_key *key);
-
-void op_row_add(struct op_row *row, const struct op_sums *s);
-void rq_row_add(struct rq_row *row, const struct rq_sums *s);
-void helper_row_add(struct helper_row *row, const struct helper_sums *s);
-void site_row_add(struct site_row *row, const struct site_sums *s);
-void server_row_add(struct server_row *row, const struct server_sums *s);
-
-/* Add the sums and the histogram of another row, but not its names. 0 or -ENOMEM. */
-int op_row_merge(struct op_row *row, const struct op_row *more);
-int rq_row_merge(struct rq_row *row, const struct rq_row *more);
-
-/* Moves the counts of a cell's histogram to @h. 0 or -ENOMEM. */
-int hist_take(struct hist *h, unsigned int counts[HIST_N]);
-
-/* Moves all rows to @sn. The caller owns the lists of @sn. */
-void rows_take(struct rows *r, struct snapshot *sn);
-
-void rows_done(struct rows *r);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/columns.h"
-#include "capture/reader.h"
+#include "capture/recording.h"
 #include "capture/segments.h"
 #include "host/container.h"
 

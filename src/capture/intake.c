@@ -7,7 +7,7 @@
 #include <uthash.h>
 
 #include "capture/batch.h"
-#include "capture/reader.h"
+#include "capture/recording.h"
 #include "capture/segments.h"
 #include "cell.h"
 #include "host/container.h"

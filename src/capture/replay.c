@@ -8,6 +8,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "base/async.h"
 #include "base/names.h"
 #include "base/protocols.h"
 #include "base/reason.h"

@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/rows.h"
 #include "base/snapshot.h"
-#include "capture/reader.h"
+#include "capture/recording.h"
 #include "capture/slow_op.h"
 #include "capture/slow_requests.h"
 #include "host/filenames.h"

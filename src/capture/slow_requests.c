@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/async.h"
 #include "capture/replay.h"
 
 int recent_add(struct recent_requests *r, const struct stored_request *rq)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/reader.h"
+#include "capture/recording.h"
 #include "capture/slow_op.h"
 
 enum { SLOW_REQUESTS = 12, SLOW_DISK = 32 };

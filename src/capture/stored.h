@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/names.h"
+#include "base/async.h"
 #include "cell.h"
 #include "event.h"
 

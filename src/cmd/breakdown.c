@@ -15,7 +15,7 @@
 #include "host/container.h"
 #include "host/container_names.h"
 #include "host/mounts.h"
-#include "host/path.h"
+#include "host/newfile.h"
 #include "run/io.h"
 #include "show/columns.h"
 #include "show/page.h"

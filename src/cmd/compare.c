@@ -16,7 +16,7 @@
 #include "cmd/compare_inputs.h"
 #include "common/breakdown_opts.h"
 #include "common/recording_filter.h"
-#include "host/path.h"
+#include "host/newfile.h"
 #include "run/cmd.h"
 #include "run/filters.h"
 #include "run/run.h"

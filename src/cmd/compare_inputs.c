@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/reason.h"
-#include "capture/reader.h"
+#include "capture/recording.h"
 
 const struct opt compare_inputs_opts[] = {
 	{ 0, "base", OPT_PATHS(struct compare_inputs, base), .arg = "FILES",

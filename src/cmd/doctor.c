@@ -12,6 +12,7 @@
 #include "base/reason.h"
 #include "base/text.h"
 #include "host/privilege.h"
+#include "host/rlimits.h"
 #include "run/cmd.h"
 #include "trace/feature.h"
 #include "trace/plan.h"

@@ -21,13 +21,14 @@
 #include "common/breakdown_opts.h"
 #include "common/recorder.h"
 #include "event.h"
+#include "run/deputy.h"
 #include "run/io.h"
 #include "show/breakdown_text.h"
 
 /*
  * The options --otf2, --parquet and --html: the run writes a recording inside of the directory, or
  * beside the page, which is exported after the run. The run drops the privileges to write the
- * files, so a deputy (run/child.h), forked before, exports the recording.
+ * files, so a deputy (run/deputy.h), forked before, exports the recording.
  */
 struct record_otf2 {
 	const char *dir;        /* or the page; NULL: none of the options is given */

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/reason.h"
-#include "host/path.h"
+#include "host/newfile.h"
 
 /* Makes a name like "iostrata-dd-20260131-120000.ios". */
 static void name_make(struct record_files *f, char *const *argv)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/reader.h"
+#include "capture/recording.h"
 #include "common/recording_filter.h"
 
 struct reason;

@@ -18,7 +18,7 @@
 #include "common/breakdown_opts.h"
 #include "host/container.h"
 #include "host/container_names.h"
-#include "run/child.h"
+#include "run/listener.h"
 #include "run/io.h"
 #include "serve/feed.h"
 #include "serve/listen.h"

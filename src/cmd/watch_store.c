@@ -19,7 +19,7 @@
 #include "base/reason.h"
 #include "base/text.h"
 #include "common/archive.h"
-#include "host/path.h"
+#include "host/newfile.h"
 #include "run/cmd.h"
 
 /* Names until a recording is complete, with the deputy's process id. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * watch_store.h - the directory of watch: a deputy (run/child.h), which is the caller, writes the
+ * watch_store.h - the directory of watch: a deputy (run/deputy.h), which is the caller, writes the
  * recordings there while the run goes on, removes the oldest, and starts the program of --run.
  *
  * A recording comes to the deputy through a pipe, from a copy of the tool. So the tool waits for no
@@ -12,7 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "run/child.h"
+#include "run/copy.h"
+#include "run/deputy.h"
+#include "run/program.h"
 
 struct reason;
 

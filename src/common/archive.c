@@ -7,9 +7,9 @@
 
 #include "base/reason.h"
 #include "base/text.h"
-#include "capture/reader.h"
-#include "host/path.h"
-#include "host/privilege.h"
+#include "capture/recording.h"
+#include "host/newfile.h"
+#include "host/rlimits.h"
 #include "run/cmd.h"
 #include "trace/syscalls.h"
 

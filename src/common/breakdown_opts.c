@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/columns.h"
+#include "base/names.h"
 #include "base/opts.h"
 #include "base/reason.h"
 #include "host/container.h"

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "capture/reader.h"
+#include "capture/recording.h"
 #include "run/filters.h"
 
 struct reason;

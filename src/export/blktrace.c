@@ -18,7 +18,7 @@
 #include "base/reason.h"
 #include "cell.h"
 #include "export/order.h"
-#include "host/path.h"
+#include "host/newfile.h"
 
 enum { DISKS = 256, THREADS = 4096 };
 

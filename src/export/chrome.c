@@ -19,7 +19,7 @@
 #include "base/reason.h"
 #include "capture/event_row.h"
 #include "export/order.h"
-#include "host/path.h"
+#include "host/newfile.h"
 
 enum { DISK_PIDS = 1 << 30, ARGS_MAX = 64 };
 

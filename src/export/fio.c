@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/async.h"
 #include "base/list.h"
-#include "base/names.h"
 #include "base/reason.h"
 #include "base/text.h"
-#include "capture/reader.h"
+#include "capture/recording.h"
 #include "cell.h"
+#include "host/newfile.h"
 #include "host/path.h"
 
 enum action { ACTION_READ, ACTION_WRITE, ACTION_SYNC, ACTION_TRIM };

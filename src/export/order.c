@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/async.h"
 #include "base/list.h"
-#include "base/names.h"
 #include "base/reason.h"
 #include "capture/segments.h"
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "capture/reader.h"
+#include "capture/recording.h"
 
 struct reason;
 

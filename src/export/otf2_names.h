@@ -10,7 +10,7 @@
 
 #include <uthash.h>
 
-#include "capture/reader.h"
+#include "capture/recording.h"
 #include "export/otf2.h"
 #include "export/otf2_archive.h"
 

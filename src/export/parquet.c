@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "export/parquet_encode.h"
+#include "export/thrift.h"
 
 enum {
 	GROUP_ROWS = 131072,

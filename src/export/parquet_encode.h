@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * parquet_encode.h - numbers as bytes, in the encodings of Apache Parquet (its document
- * Encodings.md), and structs in Thrift's compact protocol (its thrift-compact-protocol.md). Knows
- * nothing of columns and files.
+ * Encodings.md). Knows nothing of columns and files.
  */
 #ifndef IOSTRATA_EXPORT_PARQUET_ENCODE_H
 #define IOSTRATA_EXPORT_PARQUET_ENCODE_H
@@ -46,30 +45,5 @@ void encode_delta(struct bytes *b, const int64_t *v, size_t n);
 
 /* PLAIN: 8 bytes each. */
 void encode_plain(struct bytes *b, const int64_t *v, size_t n);
-
-enum { THRIFT_DEPTH = 8 };
-
-/* A struct being written, and the structs around it. Only .out is set before the first use. */
-struct thrift {
-	struct bytes *out;
-	int last[THRIFT_DEPTH]; /* id of the last field, by depth */
-	int depth;
-};
-
-void thrift_i32(struct thrift *t, int id, int32_t v);
-void thrift_i64(struct thrift *t, int id, int64_t v);
-void thrift_bool(struct thrift *t, int id, bool v);
-void thrift_bytes(struct thrift *t, int id, const void *data, size_t n);
-void thrift_text(struct thrift *t, int id, const char *text);
-
-/* A struct as field @id, or as an element of a list: @id is 0. */
-void thrift_begin(struct thrift *t, int id);
-void thrift_end(struct thrift *t);
-
-/* Begins a list of @n elements; the caller writes these as structs, or by thrift_item_...(). */
-enum thrift_type { THRIFT_I32 = 5, THRIFT_BINARY = 8, THRIFT_STRUCT = 12 };
-void thrift_list(struct thrift *t, int id, enum thrift_type of, size_t n);
-void thrift_item_i32(struct thrift *t, int32_t v);
-void thrift_item_text(struct thrift *t, const char *text);
 
 #endif

@@ -15,7 +15,7 @@
 #include "base/reason.h"
 #include "capture/event_row.h"
 #include "export/parquet.h"
-#include "host/path.h"
+#include "host/newfile.h"
 
 enum {
 	COLUMNS_MAX = 64,    /* of a table */

@@ -26,7 +26,7 @@
 #include "funcs/func_find.h"
 #include "funcs/func_load.h"
 #include "funcs/func_rows.h"
-#include "host/privilege.h"
+#include "host/pidns.h"
 #include "trace/feature.h"
 #include "trace/feature_types.h"
 #include "trace/load.h"

@@ -30,6 +30,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "base/rows.h"
 #include "base/snapshot.h"
 #include "host/container_names.h"
 

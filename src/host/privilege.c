@@ -29,57 +29,7 @@
 #include "base/opts.h"
 #include "base/reason.h"
 #include "host/container_names.h"
-
-/* Raises a limit to infinity; without the privilege, to the hard limit. */
-static void raise_one(int resource, struct rlimit *ret_old)
-{
-	struct rlimit raised = { RLIM_INFINITY, RLIM_INFINITY };
-
-	getrlimit(resource, ret_old);
-	if (!setrlimit(resource, &raised))
-		return;
-	raised.rlim_cur = raised.rlim_max = ret_old->rlim_max;
-	setrlimit(resource, &raised);
-}
-
-void rlimits_raise(struct rlimits *ret_old)
-{
-	raise_one(RLIMIT_NOFILE, &ret_old->files); /* infinity is more than the kernel allows */
-	raise_one(RLIMIT_MEMLOCK, &ret_old->locked);
-}
-
-int rlimits_restore(const struct rlimits *old)
-{
-	return setrlimit(RLIMIT_NOFILE, &old->files) || setrlimit(RLIMIT_MEMLOCK, &old->locked) ? -1
-												: 0;
-}
-
-static bool is_limited(int resource)
-{
-	struct rlimit limit;
-
-	return !getrlimit(resource, &limit) && limit.rlim_cur != RLIM_INFINITY;
-}
-
-bool rlimits_few_files(void)
-{
-	struct rlimit limit;
-
-	return !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < 64;
-}
-
-const char *rlimits_hint(int err)
-{
-	/* libbpf returns EBADF for a descriptor it could not duplicate */
-	if (err == EMFILE || err == EBADF)
-		return "raise the limit of open files: ulimit -n 1024";
-	if (err == ENOMEM && (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA)))
-		return "raise the limit of memory: ulimit -v unlimited -d unlimited";
-	/* the kernel also reports this limit as EPERM */
-	if (err == EPERM && is_limited(RLIMIT_MEMLOCK))
-		return "raise the limit of locked memory: ulimit -l unlimited";
-	return NULL;
-}
+#include "host/rlimits.h"
 
 static int refuse(struct reason *why, const char *variable, const char *text, const char *what)
 {
@@ -297,61 +247,6 @@ static int confine_syscalls(void)
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &prog))
 		return -errno;
 	return 0;
-}
-
-enum { PROC_PID_INIT_INO = 0xEFFFFFFC }; /* include/linux/proc_ns.h */
-
-int pidns_check(struct reason *why)
-{
-	char text[32];
-	ssize_t len = readlink("/proc/self", text, sizeof(text) - 1);
-
-	if (len < 0) {
-		reason_set(why, EXIT_FAILED, "cannot tell processes: /proc is not mounted");
-		return reason_hint(why, "mount -t proc proc /proc");
-	}
-	text[len] = '\0';
-	if (atoi(text) == getpid())
-		return 0;
-	reason_set(why, EXIT_FAILED,
-		   "/proc is of another pid namespace: its processes have other "
-		   "ids there");
-	return reason_hint(why, "mount -t proc proc /proc, or with unshare: --mount-proc");
-}
-
-bool pidns_below_first(unsigned long long *ret_dev, unsigned long long *ret_ino)
-{
-	struct stat st;
-
-	if (stat("/proc/self/ns/pid", &st) || st.st_ino == PROC_PID_INIT_INO)
-		return false;
-	*ret_dev = st.st_dev;
-	*ret_ino = st.st_ino;
-	return true;
-}
-
-bool pidns_is_first(void)
-{
-	unsigned long long dev, ino;
-
-	return !pidns_below_first(&dev, &ino);
-}
-
-/* NSpid has an id for each pid namespace, from the namespace of /proc down to the process's own. */
-bool pidns_is_below(unsigned long long pid)
-{
-	char path[64], line[128];
-	unsigned int outer, inner;
-	bool below = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%llu/status", pid);
-	f = fopen(path, "re");
-	while (f && !below && fgets(line, sizeof(line), f))
-		below = sscanf(line, "NSpid: %u %u", &outer, &inner) == 2;
-	if (f)
-		fclose(f);
-	return below;
 }
 
 enum { NOBODY = 65534 }; /* uid and gid without files; the kernel's overflowuid */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* privilege.h - the privileges of this process: capabilities, resource limits, pid namespace, the
- * user behind sudo; and how it gives up privileges once the probes are live. */
+/* privilege.h - the privileges of this process: its capabilities, the user behind sudo; and how it
+ * gives up privileges once the probes are live. */
 #ifndef IOSTRATA_HOST_PRIVILEGE_H
 #define IOSTRATA_HOST_PRIVILEGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/resource.h>
 #include <sys/types.h>
 
 struct reason;
@@ -65,26 +64,6 @@ enum privilege_file {
 
 enum privilege_file privilege_by_file(void);
 
-/* Limits of this process that can prevent tracing. */
-
-struct rlimits {
-	struct rlimit files, locked;
-};
-
-/* Raises the limits on open files and on locked memory (kernels before 5.11 charge maps to it) as
- * far as this process may. Failure is no error. @ret_old: the old limits. */
-void rlimits_raise(struct rlimits *ret_old);
-
-/* Restores the limits for a child. 0, or -1 with errno. */
-int rlimits_restore(const struct rlimits *old);
-
-/* Whether the limit on open files is too low for libbpf to probe features of the kernel. */
-bool rlimits_few_files(void);
-
-/* The hint for error @err (positive) of a call that needs descriptors or memory; NULL if no limit
- * explains the error. */
-const char *rlimits_hint(int err);
-
 /* The caller of sudo, from its environment variables. */
 
 /*
@@ -92,21 +71,5 @@ const char *rlimits_hint(int err);
  * (.exit is EXIT_TOOL): the variables are incomplete, or make no sense.
  */
 int privilege_sudo_ids(uid_t *ret_uid, gid_t *ret_gid, struct reason *why);
-
-/* The pid namespace of this process: all process ids in output are of this namespace. */
-
-/* Whether ids in /proc are those of this namespace: 0, or -1 with @why. Otherwise, a process of a
- * container would be taken for another of the host's. */
-int pidns_check(struct reason *why);
-
-/* Whether this is the first namespace, which has an id for every process. */
-bool pidns_is_first(void);
-
-/* Whether this is another namespace than the first; then also the device and inode of its file, by
- * which the kernel identifies a namespace. */
-bool pidns_below_first(unsigned long long *ret_dev, unsigned long long *ret_ino);
-
-/* Whether process @pid is in a namespace below this one. */
-bool pidns_is_below(unsigned long long pid);
 
 #endif

@@ -22,7 +22,7 @@
 #include "host/container.h"
 #include "host/devices.h"
 #include "host/mounts.h"
-#include "host/privilege.h"
+#include "host/pidns.h"
 
 unsigned int filter_kernel_dev(dev_t dev)
 {

@@ -12,7 +12,7 @@
 #include "base/reason.h"
 #include "base/text.h"
 #include "cell.h"
-#include "host/privilege.h"
+#include "host/pidns.h"
 #include "host/processes.h"
 
 static struct io_run *io_of(struct run *r)

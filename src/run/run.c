@@ -25,7 +25,9 @@
 #include "base/clock.h"
 #include "base/reason.h"
 #include "base/text.h"
+#include "host/pidns.h"
 #include "host/privilege.h"
+#include "host/rlimits.h"
 
 const struct opt run_opts[] = {
 	{ 'j', "json", OPT_FLAG(struct run, opts.json),

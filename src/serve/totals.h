@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <uthash.h>
 
-#include "base/names.h"
 #include "base/snapshot.h"
 
 /*

@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/async.h"
 #include "base/columns.h"
 #include "base/names.h"
 #include "base/protocols.h"
+#include "base/rows.h"
 #include "base/snapshot.h"
 #include "host/container.h"
 #include "host/mounts.h"

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/rows.h"
 #include "base/snapshot.h"
 #include "base/text.h"
 #include "show/breakdown.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/rows.h"
 #include "show/view_parts.h"
 
 /* Waits of a daemon's thread: all strata but those on the CPU, and the one of completions that lie

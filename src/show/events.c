@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "capture/event_row.h"
-#include "capture/reader.h"
+#include "capture/recording.h"
 #include "host/path.h"
 
 /* Text: one line. The last column is the name of a file or disk; the columns before have a fixed

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/async.h"
 #include "base/names.h"
 #include "show/view_parts.h"
 

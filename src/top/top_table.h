@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <uthash.h>
 
+#include "base/rows.h"
 #include "base/snapshot.h"
 #include "host/container.h"
 

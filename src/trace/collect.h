@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "base/snapshot.h"
+#include "base/rows.h"
 #include "host/cgroups.h"
 #include "host/devices.h"
 #include "host/filenames.h"

@@ -8,7 +8,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/protocols.h"
-#include "host/privilege.h"
+#include "host/pidns.h"
 #include "trace/feature.h"
 #include "trace/feature_types.h"
 #include "trace/kallsyms.h"

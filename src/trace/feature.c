@@ -22,6 +22,7 @@
 
 #include "base/reason.h"
 #include "host/privilege.h"
+#include "host/rlimits.h"
 #include "trace/feature_types.h"
 
 static enum preemption_model model_named(const char *name, size_t len)

@@ -21,7 +21,7 @@
 #include "bpf/conf.h"
 #include "event.h"
 #include "host/mounts.h"
-#include "host/privilege.h"
+#include "host/pidns.h"
 #include "host/processes.h"
 #include "trace/session.h"
 #include "trace/sites.h"

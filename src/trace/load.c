@@ -15,9 +15,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/names.h"
+#include "base/async.h"
 #include "base/reason.h"
 #include "host/privilege.h"
+#include "host/rlimits.h"
 #include "trace/core_types.h"
 #include "trace/feature.h"
 #include "trace/feature_types.h"
@@ -375,7 +376,7 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 		      sc->kinds & ~(conf->aio ? 1U << OP_AIO : 0) &
 			      ~(conf->sent_ops ? 0 : 1U << OP_HANDLE),
 		      &sc->only, f->func != FUNC_NONE);
-	uring_fill(loading.obj->rodata->uring_kinds);
+	async_uring_kinds(loading.obj->rodata->uring_kinds);
 	maps_configure(loading.obj->obj, sc, conf, f);
 	bpf_object__for_each_program (prog, loading.obj->obj)
 		bpf_program__set_autoload(prog, false);

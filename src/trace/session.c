@@ -21,6 +21,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/async.h"
 #include "base/clock.h"
 #include "base/names.h"
 #include "base/protocols.h"

@@ -8,6 +8,7 @@
 
 #include "base/list.h"
 #include "base/protocols.h"
+#include "base/rows.h"
 #include "base/snapshot.h"
 
 /* Functions that wait for a folio, whatever the reason. */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/async.h"
 #include "trace/calls_aarch64.h"
 #include "trace/calls_x86_64.h"
 

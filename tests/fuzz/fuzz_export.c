@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/reason.h"
-#include "capture/reader.h"
+#include "capture/recording.h"
 #include "export/blktrace.h"
 #include "export/chrome.h"
 #include "export/fio.h"

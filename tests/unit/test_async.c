@@ -15,6 +15,7 @@
 
 #include "cell.h"
 
+#include "base/async.h"
 #include "base/names.h"
 #include "base/protocols.h"
 
@@ -55,7 +56,7 @@ static void numbers_names_and_kinds(void **state)
 	unsigned char kinds[URING_OPS];
 
 	(void)state;
-	uring_fill(kinds);
+	async_uring_kinds(kinds);
 	for (int i = 0; i < KNOWN_N; i++) {
 		unsigned short call = CALL_URING | known[i].opcode;
 
@@ -73,7 +74,7 @@ static void all_else_is_no_operation(void **state)
 	unsigned char kinds[URING_OPS];
 
 	(void)state;
-	uring_fill(kinds);
+	async_uring_kinds(kinds);
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		assert_int_equal(kinds[others[i]], OP_NONE);
 		assert_null(async_call_name(CALL_URING | others[i]));

@@ -18,7 +18,7 @@
 #include <zlib.h>
 
 #include "base/reason.h"
-#include "capture/reader.h"
+#include "capture/recording.h"
 #include "capture/writer.h"
 #include "export/blktrace.h"
 #include "export/chrome.h"

@@ -14,7 +14,7 @@
 
 #include "base/reason.h"
 #include "capture/intake.h"
-#include "capture/reader.h"
+#include "capture/recording.h"
 #include "cell.h"
 
 enum { DEV = 8 << 20 | 1, INO = 99 };

@@ -12,7 +12,6 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "base/names.h"
 #include "show/joined.h"
 #include "show/joined_events.h"
 

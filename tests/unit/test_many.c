@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/rows.h"
 #include "base/snapshot.h"
 #include "host/threadnames.h"
 #include "top/top_print.h"

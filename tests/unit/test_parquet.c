@@ -13,6 +13,7 @@
 
 #include "export/parquet.h"
 #include "export/parquet_encode.h"
+#include "export/thrift.h"
 
 static uint64_t any(void)
 {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "host/mounts.h"
+#include "host/newfile.h"
 #include "host/path.h"
 
 /* A file_name of @len bytes of @names. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rows.h"
 #include "base/snapshot.h"
 #include "bpf/conf.h"
 #include "trace/maps.h"

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
 #include "capture/slow_requests.h"
 
 enum { OWN = 12, HELPER = 13, OTHER = 14 };

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/catalog.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "base/list.h"
+#include "capture/stored.h"
+#include "host/container.h"
+#include "host/container_names.h"
+
+struct catalog_text {
+	uint64_t id;
+	char *text;
+	UT_hash_handle hh;
+};
+
+int catalog_init(struct catalog *c)
+{
+	*c = (struct catalog){ .n_files = 1, .n_threads = 1 };
+	if (list_reserve((void **)&c->files, &c->files_cap, 1, sizeof(*c->files)) ||
+	    list_reserve((void **)&c->threads, &c->threads_cap, 1, sizeof(*c->threads)))
+		return -ENOMEM;
+	c->files[0] = (struct catalog_file){ .flags = STORED_FILE_NAMELESS };
+	c->threads[0] = (struct catalog_thread){};
+	strcpy(c->fs[STORED_FS_BDEV].name, "bdev");
+	return 0;
+}
+
+static void texts_free(struct catalog_text **texts)
+{
+	struct catalog_text *t, *next;
+
+	HASH_ITER (hh, *texts, t, next) {
+		HASH_DEL(*texts, t);
+		free(t->text);
+		free(t);
+	}
+}
+
+void catalog_done(struct catalog *c)
+{
+	for (size_t i = 0; i < c->n_files; i++)
+		free(c->files[i].names);
+	free(c->files);
+	free(c->threads);
+	texts_free(&c->cgroups);
+	texts_free(&c->devices);
+	texts_free(&c->containers);
+	texts_free(&c->texts);
+	*c = (struct catalog){};
+}
+
+/* Ids are assigned in sequence: an id above the next one is damage. */
+static int file_add(struct catalog *c, const struct stored_name *n, const char *text)
+{
+	struct catalog_file *f;
+	char *names;
+
+	if (!n->id || n->id > c->n_files || n->text_len > PATH_BYTES)
+		return -EBADMSG;
+	if (list_reserve((void **)&c->files, &c->files_cap, n->id, sizeof(*c->files)))
+		return -ENOMEM;
+	names = malloc(n->text_len + 1);
+	if (!names)
+		return -ENOMEM;
+	memcpy(names, text, n->text_len);
+	f = &c->files[n->id];
+	if (n->id == c->n_files)
+		c->n_files++;
+	else
+		free(f->names);
+	*f = (struct catalog_file){ n->a, n->b, n->c, n->text_len, names };
+	return 0;
+}
+
+static int thread_add(struct catalog *c, const struct stored_name *n, const char *text)
+{
+	struct catalog_thread t = { .pid = n->a, .tid = n->b, .cgroup = n->c };
+
+	if (!n->id || n->id > c->n_threads || n->text_len > COMM_LEN)
+		return -EBADMSG;
+	if (list_reserve((void **)&c->threads, &c->threads_cap, n->id, sizeof(*c->threads)))
+		return -ENOMEM;
+	memcpy(t.comm, text, n->text_len);
+	c->threads[n->id] = t;
+	if (n->id == c->n_threads)
+		c->n_threads++;
+	return 0;
+}
+
+static int text_add(struct catalog_text **texts, const struct stored_name *n, const char *text)
+{
+	struct catalog_text *t;
+	char *copy = strndup(text, n->text_len);
+
+	HASH_FIND(hh, *texts, &n->id, sizeof(n->id), t);
+	if (!t && copy && (t = calloc(1, sizeof(*t)))) {
+		t->id = n->id;
+		HASH_ADD(hh, *texts, id, sizeof(t->id), t);
+	}
+	if (!t || !copy) {
+		free(copy);
+		return -ENOMEM;
+	}
+	free(t->text);
+	t->text = copy;
+	return 0;
+}
+
+static int fs_add(struct catalog *c, const struct stored_name *n, const char *text)
+{
+	if (n->id < STORED_FS_FIRST || n->id >= CATALOG_FS || n->text_len >= FS_NAME_LEN)
+		return -EBADMSG;
+	memset(c->fs[n->id].name, 0, FS_NAME_LEN);
+	memcpy(c->fs[n->id].name, text, n->text_len);
+	c->fs[n->id].probed = n->a;
+	return 0;
+}
+
+static int name_add(struct catalog *c, const struct stored_name *n, const char *text)
+{
+	switch (n->type) {
+	case NAME_THREAD:
+		return thread_add(c, n, text);
+	case NAME_FILE:
+		return file_add(c, n, text);
+	case NAME_CGROUP:
+		return text_add(&c->cgroups, n, text);
+	case NAME_DEVICE:
+		return text_add(&c->devices, n, text);
+	case NAME_CONTAINER:
+		return text_add(&c->containers, n, text);
+	case NAME_TEXT:
+		return text_add(&c->texts, n, text);
+	case NAME_FS:
+		return fs_add(c, n, text);
+	default:
+		return 0; /* from a later minor version */
+	}
+}
+
+int catalog_add(struct catalog *c, struct cursor *rows)
+{
+	const char *text = rows->tail ? (const char *)rows->tail : "";
+	size_t left = rows->tail_len;
+	struct stored_name n;
+	int got, err = 0;
+
+	c->version++;
+	while ((got = cursor_next(rows, (uint64_t *)&n)) > 0 && !err) {
+		if (n.text_len > left)
+			return -EBADMSG;
+		err = name_add(c, &n, text);
+		left -= n.text_len;
+		text += n.text_len;
+	}
+	return err ? err : got;
+}
+
+const struct catalog_file *catalog_file(const struct catalog *c, uint64_t id)
+{
+	return &c->files[id < c->n_files ? id : 0];
+}
+
+const struct catalog_thread *catalog_thread(const struct catalog *c, uint64_t id)
+{
+	return &c->threads[id < c->n_threads ? id : 0];
+}
+
+static const char *text_find(const struct catalog_text *texts, uint64_t id)
+{
+	const struct catalog_text *t;
+
+	HASH_FIND(hh, texts, &id, sizeof(id), t);
+	return t ? t->text : NULL;
+}
+
+const char *catalog_cgroup(const struct catalog *c, uint64_t id)
+{
+	return text_find(c->cgroups, id);
+}
+
+const char *catalog_container(const struct catalog *c, uint64_t cgroup)
+{
+	return text_find(c->containers, cgroup);
+}
+
+const char *catalog_server_text(const struct catalog *c, uint64_t id)
+{
+	const char *text = text_find(c->texts, id);
+
+	return text ? text : "";
+}
+
+void catalog_container_names(const struct catalog *c, struct container_names *names)
+{
+	const struct catalog_text *t;
+	struct container one;
+	const char *path;
+
+	for (t = c->containers; t; t = t->hh.next) {
+		path = catalog_cgroup(c, t->id);
+		if (path && container_find(path, &one))
+			container_names_add(names, one.id, t->text);
+	}
+}
+
+const char *catalog_device(const struct catalog *c, uint64_t dev)
+{
+	return text_find(c->devices, dev);
+}
+
+const char *catalog_fs(const struct catalog *c, uint64_t fs)
+{
+	return c->fs[fs < CATALOG_FS ? fs : STORED_FS_UNKNOWN].name;
+}
+
+void catalog_file_name(const struct catalog_file *f, struct file_name *ret_name)
+{
+	ret_name->len = f->len;
+	ret_name->complete = !!(f->flags & STORED_FILE_COMPLETE);
+	ret_name->unmounted = !!(f->flags & STORED_FILE_UNMOUNTED);
+	ret_name->deleted = !!(f->flags & STORED_FILE_DELETED);
+	ret_name->nameless = !!(f->flags & STORED_FILE_NAMELESS);
+	if (f->len)
+		memcpy(ret_name->names, f->names, f->len);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * catalog.h - the names in a recording, by the ids in records. Memory grows only with names
+ * actually read. All text is hostile.
+ */
+#ifndef IOSTRATA_CAPTURE_CATALOG_H
+#define IOSTRATA_CAPTURE_CATALOG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/rowpack.h"
+#include "event.h"
+
+struct catalog_text;
+struct container_names;
+
+struct catalog_file {
+	uint64_t key, ino;         /* FILE_KEY() */
+	unsigned short flags, len; /* enum stored_file_flag; length of names */
+	char *names;               /* as in struct file_name; owned */
+};
+
+struct catalog_thread {
+	unsigned int pid, tid;
+	uint64_t cgroup;
+	char comm[COMM_LEN]; /* may lack a NUL */
+};
+
+enum { CATALOG_FS = 256 };
+
+struct catalog {
+	struct catalog_file *files;     /* [0]: no file */
+	struct catalog_thread *threads; /* [0]: no thread */
+	size_t n_files, n_threads, files_cap, threads_cap;
+	struct catalog_text *cgroups, *devices, *containers, *texts;
+	uint64_t version; /* grows with each chunk of names, which may replace names */
+	struct {
+		char name[FS_NAME_LEN];
+		unsigned int probed; /* kinds of operations, 1 << kind */
+	} fs[CATALOG_FS];
+};
+
+/* 0 or -ENOMEM. */
+int catalog_init(struct catalog *c);
+void catalog_done(struct catalog *c);
+
+/* Adds the rows of a chunk of names. 0, -EBADMSG (not names) or -ENOMEM. */
+int catalog_add(struct catalog *c, struct cursor *rows);
+
+/* The file or thread of an id in a record; an unknown id gives the entry of id 0. */
+const struct catalog_file *catalog_file(const struct catalog *c, uint64_t id);
+const struct catalog_thread *catalog_thread(const struct catalog *c, uint64_t id);
+
+/* Name of a cgroup, of its container or of a device; NULL: not known. */
+const char *catalog_cgroup(const struct catalog *c, uint64_t id);
+const char *catalog_container(const struct catalog *c, uint64_t cgroup);
+const char *catalog_device(const struct catalog *c, uint64_t dev);
+
+/* The text of an id in a request to a server; "": not known. */
+const char *catalog_server_text(const struct catalog *c, uint64_t id);
+
+/* Adds the names of all containers to @names. */
+void catalog_container_names(const struct catalog *c, struct container_names *names);
+
+/* Type of the file system @fs of a record; "": not known. */
+const char *catalog_fs(const struct catalog *c, uint64_t fs);
+
+/* Fills a struct file_name from @f. */
+void catalog_file_name(const struct catalog_file *f, struct file_name *ret_name);
+
+#endif

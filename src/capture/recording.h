@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * recording.h - the records of a recording, one by one, with the names known so far. Names can be
+ * any bytes.
+ */
+#ifndef IOSTRATA_CAPTURE_RECORDING_H
+#define IOSTRATA_CAPTURE_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "capture/catalog.h"
+#include "capture/header.h"
+#include "capture/reader.h"
+#include "capture/stored.h"
+
+struct reason;
+
+struct stored_event {
+	enum chunk_kind kind; /* selects one of the members below */
+	const uint8_t
+		*segments; /* of an operation, op.segments bytes, until the next record; hostile */
+	union {
+		struct stored_op op; /* of CHUNK_HANDLES, too */
+		struct stored_request request;
+		struct stored_server_request server_request;
+		struct stored_loss loss;
+	};
+};
+
+struct recording {
+	struct reader reader;
+	struct catalog catalog;
+	struct header header;
+	unsigned int strata_missing; /* set of 1 << stratum: strata not measured */
+	struct ending ending;        /* records lost so far; the total once reader.ended */
+	/* Records that ended before from_ns, or at or after to_ns, may be skipped. CLOCK_MONOTONIC.
+	 * */
+	uint64_t from_ns, to_ns;
+	bool server_requests; /* records of requests to servers are wanted, too */
+	uint64_t last_ns;     /* end of the last readable record */
+	/* private */
+	struct cursor rows;
+	bool in_chunk;
+};
+
+/* Reads the header of @f, called @name in messages. 0, or -1 with @why; call recording_close() in
+ * any case. @f stays the caller's. */
+int recording_open(struct recording *r, FILE *f, const char *name, struct reason *why);
+void recording_close(struct recording *r);
+
+/*
+ * The next record. 1; 0 at the end; -1 with @why if the file is damaged or has no end (for example,
+ * the recorder was killed), after all readable records.
+ */
+int recording_next(struct recording *r, struct stored_event *ret_event, struct reason *why);
+
+/* Time from the beginning of @r to its end; or, without an end or with an early one, to the end of
+ * the last record. In ns; call it when all records are read. */
+uint64_t recording_covers(const struct recording *r);
+
+/* The end of an operation or request, and its duration, in ns. */
+uint64_t stored_event_end(const struct stored_event *ev);
+uint64_t stored_event_total(const struct stored_event *ev);
+
+#endif
