@@ -148,7 +148,7 @@ house: all man
 
 cli: all $(if $(SAN),,man)
 	$(Q)mkdir -p $(B)/test/tmp
-	$(Q)$(SUDO) ENGINES='$(ENGINES)' IOSTRATA=$(CURDIR)/$(O)/iostrata BATS_TEST_TIMEOUT=120 tests/tap "bats --tap tests/cli/$(SAN:1={usage,refusals,exact}.bats)"
+	$(Q)$(SUDO) ENGINES='$(ENGINES)' IOSTRATA=$(CURDIR)/$(O)/iostrata tests/tap "bats --tap tests/cli/$(SAN:1={usage,refusals,exact}.bats)"
 
 # Under sudo, commands would be run as the caller, who may not write where the gate does.
 live: all static

@@ -121,7 +121,7 @@ for t in threads: t.join()' "$dir"
 	tracks=$(zcat "$tmp/t/trace.json.gz" |
 		command jq '[.traceEvents[] | select(.ph == "X") | [.pid, .tid]] | unique | length')
 	((tracks >= 4))
-	CHROMIUM=$chromium timeout 90 node tests/speedscope.mjs build/engines/speedscope/node_modules \
+	CHROMIUM=$chromium timeout $((90 * $(patience))) node tests/speedscope.mjs build/engines/speedscope/node_modules \
 		"$tmp/t/trace.json.gz" >"$tmp/json"
 	cat "$tmp/json"
 	command jq -e --argjson n "$tracks" \

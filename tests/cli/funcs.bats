@@ -206,7 +206,8 @@ holds_many() { (($(bpf_ids "$pid" | wc -l) > 60)); }
 	((status == 0))
 	wait_until gone "$ids"
 	# who reads the output is not kept waiting
-	[[ $(timeout 20 "$iostrata" funcs --probe uprobe "$tmp/libc.so.6:ar*" -D 0.1 2>/dev/null) == traced* ]]
+	run -0 --separate-stderr timeout $((20 * $(patience))) "$iostrata" funcs --probe uprobe "$tmp/libc.so.6:ar*" -D 0.1
+	[[ $output == traced* ]]
 }
 
 @test "two instances count the same" {

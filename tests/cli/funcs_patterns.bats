@@ -46,7 +46,7 @@ no_debug_file() {
 	truncate -s -1 "$tmp/.debug/calls.debug"
 	cp "$tmp/.debug/calls.debug" "$tmp/right.debug"
 	truncate -s 1T "$tmp/.debug/calls.debug" # nobody reads so much for a checksum
-	run -1 timeout 20 "$iostrata" funcs --list "$tmp/stripped:calls_*"
+	run -1 timeout $((20 * $(patience))) "$iostrata" funcs --list "$tmp/stripped:calls_*"
 	mv "$tmp/right.debug" "$tmp/.debug/calls.debug"
 	expect 0 funcs --list "$tmp/stripped:calls_*"
 	# by its build id, which the right file has, too

@@ -25,12 +25,12 @@ fcntl.fcntl(9, fcntl.F_SETFL, 0)'
 is_stuck() { grep -qE 'pipe_w' "/proc/$pid/wchan" || [[ $(cut -d' ' -f1 "/proc/$pid/syscall") == 1 ]]; }
 
 @test "SIGCHLD that is ignored: the command's end and its code are seen" {
-	run --separate-stderr timeout 20 "$python" -c 'import os, signal, sys
+	run --separate-stderr timeout $((20 * $(patience))) "$python" -c 'import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execv(sys.argv[1], sys.argv[1:])' "$iostrata" breakdown -- sh -c 'exit 7'
 	((status == 7))
 	# and for the command it is as it was
-	run --separate-stderr timeout 20 "$python" -c 'import os, signal, sys
+	run --separate-stderr timeout $((20 * $(patience))) "$python" -c 'import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execv(sys.argv[1], sys.argv[1:])' "$iostrata" breakdown -- grep SigIgn: /proc/self/status
 	ignored=$(sed -n 's/^SigIgn:\t//p' <<<"$output")
@@ -82,7 +82,7 @@ os.execv(sys.argv[2], sys.argv[2:])' "$@"
 
 @test "Ctrl-C with a command: its end is waited for, its code and its I/O are there" {
 	# to the whole process group, as a terminal does it; the command has something to do yet
-	run --separate-stderr timeout 30 "$python" -c 'import os, signal, subprocess, sys, time
+	run --separate-stderr timeout $((30 * $(patience))) "$python" -c 'import os, signal, subprocess, sys, time
 p = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
 	start_new_session=True)
 p.stderr.readline()
@@ -129,7 +129,7 @@ time.sleep(60)'
 	grep -q '^traced' "$tmp/out"
 	begin=$SECONDS
 	expect 0 breakdown -D 0.1
-	run --separate-stderr timeout --preserve-status $((SECONDS - begin + 1)) "$iostrata" breakdown
+	run --separate-stderr timeout --preserve-status $(((SECONDS - begin + 1) * $(patience))) "$iostrata" breakdown
 	((status == 0))
 	[[ $output == traced* || $output == "no I/O seen"* ]] # the machine may be idle
 }

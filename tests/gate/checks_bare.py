@@ -11,7 +11,7 @@ from pathlib import Path
 
 import machine
 import tool
-from harness import Gate, Skip, suite
+from harness import Gate, Skip, patience, suite
 from tool import objects
 
 STATIC = tool.ROOT / "build" / f"iostrata-static-{os.uname().machine}"
@@ -43,7 +43,7 @@ def inside(root: Path, *args: str) -> list[str]:
 
 def run(root: Path, *args: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(inside(root, *args), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          timeout=60, check=False)
+                          timeout=60 * patience(), check=False)
 
 
 def writes(text: str) -> int:

@@ -18,7 +18,7 @@ from typing import Any, Iterator
 import fileio
 import machine
 from checks_record import Record, report
-from harness import Broken, Gate, Skip, suite
+from harness import Broken, Gate, Skip, patience, suite
 
 # struct blk_io_trace of the kernel's blktrace_api.h, and its actions
 EVENT = struct.Struct("=IIQQIIIIIHH")
@@ -64,7 +64,7 @@ def debugfs(stack: ExitStack) -> Path:
     at = Path(machine.run("mktemp", "-d").strip())
     stack.callback(at.rmdir)
     machine.run("mount", "-t", "debugfs", "none", str(at))
-    stack.callback(machine.run, "umount", str(at))
+    stack.callback(machine.unmount, at)
     return at
 
 
@@ -107,7 +107,7 @@ def blktrace(stack: ExitStack, disk: machine.Disk, where: Path) -> Iterator[Seen
             yield seen
         finally:
             proc.send_signal(signal.SIGINT)
-            said = proc.communicate(timeout=60)[0]
+            said = proc.communicate(timeout=60 * patience())[0]
     need_permission(said)
     if proc.returncode or re.findall(r"dropped (\d+)", said) != ["0"]:
         raise Broken(f"blktrace: exit {proc.returncode}: {said}")

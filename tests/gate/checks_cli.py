@@ -23,7 +23,7 @@ def run_bats(file: Path, gate: Gate) -> None:
     files = ROOT / "build/test/tmp"  # where the tests make them: a guest's root is in memory
     files.mkdir(parents=True, exist_ok=True)
     machine.run("mount", "--bind", str(place(gate, "ext4").point), str(files))
-    gate.stack.callback(machine.run, "umount", str(files))
+    gate.stack.callback(machine.unmount, files)
     run = subprocess.run(["bats", "--tap", str(file)], cwd=ROOT, text=True, check=False,
                          env={**os.environ, "IOSTRATA": tool.copy(), "BATS_TEST_TIMEOUT": "900"},
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -13,7 +13,7 @@ import fileio
 import machine
 import oracles
 import tool
-from harness import Broken, Gate, Skip, suite
+from harness import Broken, Gate, Skip, patience, suite
 from places import place
 from tool import Json, objects
 
@@ -105,7 +105,7 @@ class Funcs:
             self.proc.send_signal(signal.SIGINT)
         if kind:
             self.proc.kill()
-        out, err = self.proc.communicate(timeout=120)
+        out, err = self.proc.communicate(timeout=120 * patience())
         self.stderr += err
         self.code = self.proc.returncode
         if kind:
@@ -293,7 +293,7 @@ def interrupts(gate: Gate) -> None:
             with Funcs("--probe", kind, "--tree", *OF_ALL) as trace:
                 for i in range(3):
                     subprocess.run(["dd", "if=/dev/zero", f"of={base}/irq{i}", "bs=64k", "count=23",
-                                    "conv=fsync", "status=none"], check=True, timeout=60)
+                                    "conv=fsync", "status=none"], check=True, timeout=60 * patience())
         except Skip as why:
             gate.skip(kind, str(why))
             continue
@@ -311,7 +311,7 @@ def user(gate: Gate) -> None:
     for kind in USER_KINDS:
         done = subprocess.run([tool.copy(), "funcs", "-j", "--tree", "--probe", kind,
                                f"{calls}:calls_*", "--", "bash", "-c", f"{calls} /etc/passwd >{said}"],
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=60 * patience(), check=False)
         if "cannot probe functions" in done.stderr:
             gate.skip(kind, done.stderr.splitlines()[0])
             continue

@@ -11,7 +11,7 @@ import machine
 import oracles
 import tool
 from checks_funcs import KINDS, READS, Funcs, worker
-from harness import Gate, Skip, suite
+from harness import Gate, Skip, patience, suite
 
 MANY, FEWER = "ext4_*", "ext4_fi*"
 MULTI = ("kprobe.session", "kprobe.multi")
@@ -83,7 +83,7 @@ def attach(gate: Gate) -> None:
 @suite("funcs.everything")
 def everything(gate: Gate) -> None:
     """All functions of the kernel are too many, all of a kind are not."""
-    done = subprocess.run([tool.copy(), "funcs", "*"], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([tool.copy(), "funcs", "*"], capture_output=True, text=True, timeout=60 * patience(),
                           check=False)
     gate.check("limit", done.returncode == USAGE and "--max" in done.stderr, exit=done.returncode,
                says=done.stderr.split("\n", maxsplit=1)[0])

@@ -52,7 +52,7 @@ def new_point(gate: Gate) -> Path:
 def mount(gate: Gate, *argv: str) -> Path:
     point = new_point(gate)
     run("mount", *argv, str(point))
-    gate.stack.callback(run, "umount", str(point))
+    gate.stack.callback(machine.unmount, point)
     return point
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import fileio
 import machine
 import tool
-from harness import Broken, Figure, Gate, Skip, suite
+from harness import Broken, Figure, Gate, Skip, patience, suite
 from oracles import DiskStat, Workload, all_kinds, prime_counts
 from tool import Json, Trace, objects
 
@@ -51,7 +51,7 @@ class Record(Trace):
 
 def report(*args: str) -> list[Json]:
     done = subprocess.run([tool.copy(), "report", *args], capture_output=True, text=True,
-                          timeout=120, check=False)
+                          timeout=120 * patience(), check=False)
     if done.returncode:
         raise Broken(f"report {' '.join(args)}: exit {done.returncode}: {done.stderr}")
     return objects(done.stdout)
@@ -218,14 +218,14 @@ def full_disk(gate: Gate, w: Workload) -> None:
     small = machine.scratch(gate.kept) / "small"
     small.mkdir(exist_ok=True)
     machine.run("mount", "-t", "tmpfs", "-o", "size=128k", "none", str(small))
-    gate.stack.callback(machine.run, "umount", str(small))
+    gate.stack.callback(machine.unmount, small)
     command = [tool.copy(), "record", "--force", "-o", str(small / "full.ios"), "-p", w.key]
     trace = Record(small / "full.ios", "-p", w.key)
     trace.argv = command
     with trace:
         w.begin()
         # without a command it ends when the disk is full: what comes then nobody claims to know
-        trace.proc.wait(timeout=60)
+        trace.proc.wait(timeout=60 * patience())
         w.end()
     it = trace.read()
     assert it.end
@@ -261,15 +261,15 @@ def otf2_of(file: Path, to: Path) -> tuple[Json, str]:
     """The checker's result for the archive exported from a recording, and otf2-print's complaints about the archive."""
     shutil.rmtree(to, ignore_errors=True)  # of the first try
     done = subprocess.run([tool.copy(), "export", str(file), "--to", "otf2", "-o", str(to)],
-                          capture_output=True, text=True, timeout=120, check=False)
+                          capture_output=True, text=True, timeout=120 * patience(), check=False)
     if done.returncode:
         raise Broken(f"export: exit {done.returncode}: {done.stderr}")
     archive = str(to / "traces.otf2")
-    shown = subprocess.run(["otf2-print", archive], capture_output=True, text=True, timeout=300,
+    shown = subprocess.run(["otf2-print", archive], capture_output=True, text=True, timeout=300 * patience(),
                            errors="replace", check=False)
     bad = [x for x in (shown.stdout + shown.stderr).splitlines() if "INVALID" in x or "rror" in x]
     checked = subprocess.run([SYSTEM_PYTHON, str(OTF2_CHECK), archive], capture_output=True, text=True,
-                             timeout=300, check=False)
+                             timeout=300 * patience(), check=False)
     if not checked.stdout:
         raise Broken(f"otf2check: {checked.stderr[-300:]}")
     return json.loads(checked.stdout), "; ".join(bad[:3])

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import machine
-from harness import Gate, suite
+from harness import Gate, patience, suite
 from tool import Trace, copy
 
 # The aim is 0.3 s. On a machine that others use it may be more; detaching takes 1.5 s, and up to 4.
@@ -78,5 +78,5 @@ def prompt(gate: Gate) -> None:
         if code == KERNEL:
             gate.skip(name, "functions cannot be probed here")
             continue
-        gate.check(name, code == 0 and took <= PROMPT_S and gone, prompt_s=took, limit_s=PROMPT_S,
+        gate.check(name, code == 0 and took <= PROMPT_S * patience() and gone, prompt_s=took, limit_s=PROMPT_S,
                    exit=code, gone=gone)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import leftovers
 import machine
-from harness import Gate, suite
+from harness import Gate, patience, suite
 
 HERE = Path(__file__).resolve().parent
 
@@ -42,7 +42,7 @@ def swept(gate: Gate) -> None:
     setting = mine / "setting"
     setting.write_text("as before\n", encoding="ascii")
     killed = subprocess.run([sys.executable, "-c", KILLED, HERE, setting], check=False, text=True,
-                            stdout=subprocess.PIPE, timeout=50)
+                            stdout=subprocess.PIPE, timeout=50 * patience())
     where, pid, *paths = killed.stdout.split()
     scratch = Path(where)
     boot = (scratch / "pid").read_text(encoding="ascii").split()[1]

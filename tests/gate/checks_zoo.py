@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import fileio
 import machine
 from checks_storm import leftovers
-from harness import Gate, Skip, suite
+from harness import Gate, Skip, patience, suite
 from oracles import Json
 from tool import Trace
 
@@ -73,7 +73,7 @@ def run_all(files: dict[str, str]) -> list[Jobs]:
         for op, direct in ways(name):
             argv += [f"--name={name}", f"--filename={file}", f"--rw=rand{op}", f"--direct={direct}", "--stonewall",
                      *f"--ioengine={(SINGLE | QUEUED)[name]}".split()]
-    out = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=False, timeout=240).stdout
+    out = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=False, timeout=240 * patience()).stdout
     said = json.loads(out[out.index("{"):])["jobs"]
     return [Jobs(name, file, [job for job in said if job["jobname"] == name]) for name, file in files.items()]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Callable
 
 import leftovers
-from harness import Broken, Skip
+from harness import Broken, Skip, patience
 
 CONFIGFS = Path("/sys/kernel/config")
 _scratch: list[Path] = []
@@ -25,7 +25,7 @@ _kept: list[ExitStack] = []  # of the run
 
 def run(*argv: str, timeout: float = 60) -> str:
     """Runs a program to its end; returns its output. A failed program raises RuntimeError with its output."""
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout * patience(), check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(argv)}: exit {done.returncode}: {done.stderr or done.stdout}")
     return done.stdout
@@ -62,9 +62,10 @@ def release() -> tuple[int, ...]:
 
 
 def wait_for(what: Callable[[], bool], seconds: float = 5) -> bool:
-    end = time.monotonic() + seconds
+    """Waits for @what, longer on a busy machine; returns whether @what became true."""
+    begin = time.monotonic()
     while not what():
-        if time.monotonic() > end:
+        if time.monotonic() - begin > seconds * patience():
             return False
         time.sleep(0.01)
     return True
@@ -179,7 +180,7 @@ def null_blk(stack: ExitStack, kept: ExitStack, **settings: int) -> Disk:
     need_module(kept, "null_blk", "nr_devices=0")
     if not os.path.ismount(CONFIGFS):
         run("mount", "-t", "configfs", "config", str(CONFIGFS))
-        kept.callback(run, "umount", str(CONFIGFS))
+        kept.callback(unmount, CONFIGFS)
     n = next(n for n in range(64) if not os.path.exists(f"/sys/block/nullb{n}"))
     where = CONFIGFS / "nullb" / f"nullb{n}"
     note(stack, where, leftovers.RMDIR)
@@ -258,13 +259,14 @@ MKFS = {
 }
 
 
-def _unmount(point: Path) -> None:
-    """Unmounts @point. The kernel closes files that a process had in io_uring only after the process has ended, so this
-    is tried again."""
-    wait_for(lambda: subprocess.run(["umount", "-q", point], check=False,
-                                    stderr=subprocess.DEVNULL).returncode == 0, 20)
-    if point.is_mount():
-        run("umount", str(point))
+def unmount(point: Path) -> None:
+    """Unmounts @point. The kernel closes files that a process had in io_uring only after the process has ended, and
+    other programs of this machine look at mounts, so this is tried again. A mount that stays busy is unmounted when its
+    last user is gone."""
+    if not wait_for(lambda: subprocess.run(["umount", "-q", point], check=False,
+                                           stderr=subprocess.DEVNULL).returncode == 0 or not point.is_mount(), 20):
+        print(f"      {point} is busy: unmounted lazily", flush=True)
+        run("umount", "--lazy", str(point))
 
 
 def _quiet_ext4() -> str:
@@ -290,7 +292,7 @@ def mounted(stack: ExitStack, kept: ExitStack, disk: Disk, fs: str, options: str
     point = Path(run("mktemp", "-d", str(scratch(kept) / "mnt.XXXXXX")).strip())
     stack.callback(point.rmdir)
     run("mount", "-t", fs, "-o", options, disk.path, str(point))
-    stack.callback(_unmount, point)
+    stack.callback(unmount, point)
     os.sync()
     return point
 
@@ -306,7 +308,7 @@ def overlay(stack: ExitStack, kept: ExitStack, below: Path) -> Path:
     run("mount", "-t", "overlay", "overlay", "-o",
         f"lowerdir={dirs['lower']},upperdir={dirs['upper']},workdir={dirs['work']}",
         str(dirs["merged"]))
-    stack.callback(run, "umount", str(dirs["merged"]))
+    stack.callback(unmount, dirs["merged"])
     return dirs["merged"]
 
 
@@ -350,7 +352,7 @@ def cgroup(stack: ExitStack, name: str) -> Path:
     if not found:
         run("mount", "-t", "cgroup2", "none", str(root))
         stack.callback(root.rmdir)
-        stack.callback(run, "umount", str(root))
+        stack.callback(unmount, root)
     group = root / f"iostrata-gate-{os.getpid()}"
     for part in ["", *name.split("/")]:
         group = group / part

@@ -13,7 +13,7 @@ from typing import Any, Mapping
 
 import machine
 import tool
-from harness import Broken, Figure, Gate, Skip
+from harness import Broken, Figure, Gate, Skip, patience
 from tool import ROOT, Trace
 
 BUILD = tool.BUILD / "gate"
@@ -159,7 +159,7 @@ class Process:
     def _expect(self, what: str) -> str:
         assert self.proc.stdout
         line = self.proc.stdout.readline()
-        if line.startswith("no ") and self.proc.wait(timeout=60) == CANNOT:
+        if line.startswith("no ") and self.proc.wait(timeout=60 * patience()) == CANNOT:
             raise Skip(f"this machine has {line.strip()}")
         if not line.startswith(what):
             raise Broken(f"{' '.join(self.argv)} said {line!r}, not {what!r}")
@@ -190,7 +190,7 @@ class Process:
         self.said = json.loads(self.line)
         after = (*self._schedstat(), self._taken_ns())
         self.cpu_ns, self.waited_ns, self.taken_ns = (b - a for a, b in zip(self._before, after))
-        if self.proc.wait(timeout=60):
+        if self.proc.wait(timeout=60 * patience()):
             raise Broken(f"{' '.join(self.argv)}: exit {self.proc.returncode}: {self.said}")
         return self.said
 
@@ -264,7 +264,7 @@ def fio_jobs(jobs: list[list[str]], *options: str) -> list[Json]:
     argv = ["fio", "--output-format=json", *options]
     for job in jobs:
         argv += ["--name=gate", "--stonewall", *job]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120 * patience())
     said: list[Json] = json.loads(done.stdout[done.stdout.index("{"):])["jobs"]
     return said
 

@@ -30,7 +30,7 @@ def bcc_headers(gate: Gate) -> None:
         (over / name).mkdir()
     machine.run("mount", "-t", "overlay", "-o", f"lowerdir={modules},upperdir={over}/upper,workdir={over}/work",
                 "none", str(modules))
-    gate.kept.callback(machine.run, "umount", str(modules))
+    gate.kept.callback(machine.unmount, modules)
     (modules / "build").symlink_to(headers)
     (modules / "source").symlink_to(common[1] if common else headers)
 

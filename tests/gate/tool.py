@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Iterator
 
 import invariants
-from harness import Broken, Gate, Stopwatch
+from harness import Broken, Gate, Stopwatch, patience
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests"))
@@ -92,14 +92,18 @@ class Trace:
 
     def _wait_live(self) -> None:
         assert self.proc.stderr
-        end = time.monotonic() + START_S
+        begin = time.monotonic()
         fd = self.proc.stderr.fileno()
         seen = b""
         while not any(l.startswith(b"tracing") for l in seen.split(b"\n")[:-1]):
-            ready, _, _ = select.select([fd], [], [], max(0.0, end - time.monotonic()))
+            ready, _, _ = select.select([fd], [], [], START_S)
+            late = time.monotonic() - begin > START_S * patience()
+            if not ready and not late:
+                continue
             more = os.read(fd, 4096) if ready else b""
             if not more:
-                why = f": exit {self.proc.wait(STOP_S)}" if ready else f" said nothing for {START_S} s"
+                waited_s = time.monotonic() - begin
+                why = f": exit {self.proc.wait(STOP_S)}" if ready else f" said nothing for {waited_s:.0f} s"
                 raise Broken(f"iostrata {' '.join(self.args)}{why} before 'tracing': {seen!r}")
             seen += more
         self.stderr = seen.decode(errors="surrogateescape")
@@ -121,7 +125,7 @@ class Trace:
         begin = time.monotonic()
         self.signal(signal.SIGINT)
         try:
-            out, err = self.proc.communicate(timeout=STOP_S)
+            out, err = self.proc.communicate(timeout=STOP_S * patience())
         except BaseException:
             self.kill()
             raise
@@ -305,12 +309,12 @@ class Shared:
         """Waits until all that has ended is told. How many intervals there were by then."""
         self.read()  # what it has told so far
         for _ in range(2):  # what it tells next may be of an interval that is over
-            limit = time.monotonic() + self.LIMIT_S
+            begin = time.monotonic()
             while not self.read():
                 if self.trace.proc.poll() is not None:
                     Shared.end()  # says how, if not with 0
                     raise Broken(f"iostrata {' '.join(self.trace.args)}: exit 0 before it was asked to")
-                if time.monotonic() > limit:
+                if time.monotonic() - begin > self.LIMIT_S * patience():
                     raise Broken(f"iostrata {' '.join(self.trace.args)} tells of no more intervals")
                 time.sleep(0.02)
         return len(self.trace.objects)

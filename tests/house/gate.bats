@@ -42,7 +42,32 @@ gate() { # Python from stdin, with the gate's modules
 		    assert told(lambda gate, error=error: breaks(gate, error)) == [("ok", "s.good"), ("FAIL", "s.all")]
 		assert told(lambda gate: breaks(gate, Skip("x"))) == [("ok", "s.good"), ("skip", "s.all")]
 		assert undone == [1, 2, 2, 2, 2]
+		harness.patience = lambda: 1
 		assert told(lambda gate: time.sleep(9), limit_s=1) == [("FAIL", "s.all")]
+	PY
+}
+
+@test "a busy machine makes limits of time longer, and nothing else" {
+	gate <<-'PY'
+		import os, pathlib, subprocess, types
+		os.getloadavg, os.cpu_count = lambda: (load, load, load), lambda: 2
+		for load, guest, wanted in ((0, "", 1), (3, "", 1.5), (25, "", 12.5), (0, "6", 6), (25, "6", 12.5)):
+		    os.environ["PATIENCE"] = guest
+		    assert harness.patience() == wanted, (load, guest)
+		def slow(gate):
+		    time.sleep(1.5)
+		    gate.check("done", True)
+		load = 6
+		assert told(slow, limit_s=1) == [("ok", "s.done")]
+
+		# a mount that stays busy is unmounted all the same
+		machine.patience = lambda: 0.01
+		machine.subprocess = types.SimpleNamespace(run=lambda *_, **__: types.SimpleNamespace(returncode=1), DEVNULL=0)
+		pathlib.Path.is_mount = lambda _: True
+		done = []
+		machine.run = lambda *argv: done.append(argv)
+		machine.unmount(pathlib.Path("/x"))
+		assert done == [("umount", "--lazy", "/x")]
 	PY
 }
 
