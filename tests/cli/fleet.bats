@@ -70,15 +70,17 @@ podman_works() {
 	fi
 }
 
+serves() { url=$(podman logs $containers 2>&1 | sed -n 's,^serving ,,p') && [[ $url ]]; }
+
 @test "podman: the image serves with two capabilities and nothing else" {
 	podman_works
 	make -s image >"$tmp/built" 2>&1 || { tail -n 5 "$tmp/built"; false; }
-	containers=iostrata-test-serve
+	containers=iostrata-test-$$-serve
 	podman run -d --name $containers --pid=host --network=host --read-only --cap-drop=all --cap-add=BPF \
 		--cap-add=PERFMON --security-opt=seccomp=unconfined -v /sys/fs/cgroup:/sys/fs/cgroup:ro \
-		"localhost/iostrata:$("$iostrata" --version | cut -d' ' -f2)" serve --listen 127.0.0.1:9741 \
+		"localhost/iostrata:$("$iostrata" --version | cut -d' ' -f2)" serve --listen 127.0.0.1:0 \
 		--by container >/dev/null
-	url=http://127.0.0.1:9741/
+	wait_until serves
 	wait_until answers
 	not grep -q 'error' <(podman logs $containers 2>&1)
 }
@@ -87,8 +89,8 @@ podman_works() {
 	podman_works
 	start serve --listen 127.0.0.1:0 --by container --op read --all-files
 	url=$(sed -n 's,^serving ,,p' "$tmp/err")
-	declare -A counts=([iostrata-test-a]=101 [iostrata-test-b]=1009)
-	containers="iostrata-test-a iostrata-test-b"
+	declare -A counts=([iostrata-test-$$-a]=101 [iostrata-test-$$-b]=1009)
+	containers=${!counts[*]}
 	for container in $containers; do
 		podman run -d --name "$container" --network=none localhost/iostrata-test:1 /bin/busybox sh -c "
 			/bin/busybox dd if=/dev/zero of=/dev/null bs=4096 count=${counts[$container]} 2>&1
@@ -100,6 +102,6 @@ podman_works() {
 			/^iostrata_operation_bytes_total/ && index($0, name) { n += $NF }
 			END { exit !(n >= want && n < want + 65536) }'
 	}
-	wait_until read_by iostrata-test-a 101
-	wait_until read_by iostrata-test-b 1009
+	wait_until read_by iostrata-test-$$-a 101
+	wait_until read_by iostrata-test-$$-b 1009
 }

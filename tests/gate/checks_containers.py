@@ -16,8 +16,8 @@ from pathlib import Path
 import fileio
 import machine
 from checks_record import Record, report
-from checks_serve import scrape
-from harness import Broken, Gate, Skip, suite
+from checks_serve import ANY_PORT, scrape, served_at
+from harness import Broken, Gate, Skip, patience, suite
 from places import place
 from tool import ROOT, Json, Top, Trace, Traces
 
@@ -154,7 +154,6 @@ def gone(gate: Gate) -> None:
 PODMAN = ROOT / "build/podman/usr"  # of tests/podman
 STATIC = ROOT / "build" / f"iostrata-static-{os.uname().machine}"
 IMAGE = "localhost/iostrata-gate:1"
-SERVED = "127.0.0.1:9740"
 IN_CONTAINERS = {"gate-first": 101, "gate-second": 1009}  # reads of 4096 bytes
 SUM = re.compile(r'iostrata_operation_bytes_total\{op="read",fs="ext4",.*container="([^"]*)".*\} (\d+)')
 TWO = 1 << 38 | 1 << 39  # CAP_PERFMON, CAP_BPF
@@ -202,7 +201,7 @@ class Podman:
     def run(self, *args: str, errors: int = subprocess.PIPE) -> str:
         """Runs podman with @args to its end; returns its output. @errors: where its stderr goes."""
         done = subprocess.run([*self.argv, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
-                              text=True, timeout=100, check=False)
+                              text=True, timeout=100 * patience(), check=False)
         if done.returncode:
             raise Broken(f"podman {args[0]}: exit {done.returncode}: {done.stderr or done.stdout}")
         return done.stdout
@@ -220,20 +219,28 @@ class Served:
 
     def __init__(self, runtime: Podman, image: str) -> None:
         names = "/var/lib/containers/storage/vfs-containers"
-        self.runtime = runtime
+        self.runtime, self.address = runtime, ""
         self.id = runtime.run("run", "-d", "--pid=host", "--network=host", "--read-only", "--cap-drop=all",
                               "--cap-add=BPF", "--cap-add=PERFMON", "--security-opt=no-new-privileges",
                               runtime.unfiltered, "-v=/sys/fs/cgroup:/sys/fs/cgroup:ro", f"-v={names}:{names}:ro",
-                              image, "serve", "--listen", SERVED, "--by", "container").strip()
+                              image, "serve", "--listen", ANY_PORT, "--by", "container").strip()
+
+    def said(self) -> str:
+        return self.runtime.run("logs", self.id, errors=subprocess.STDOUT)
+
+    def answers(self) -> bool:
+        """Whether there is anything to scrape yet."""
+        self.address = served_at(self.said())
+        return bool(self.address and scrape(self.address))
 
     def end(self) -> str:
         """Ends the container; returns its log."""
-        said = self.runtime.run("logs", self.id, errors=subprocess.STDOUT)
+        said = self.said()
         self.runtime.run("rm", "-f", self.id)
         return said
 
     def bytes_read(self) -> dict[str, int]:
-        return {name: int(n) for name, n in SUM.findall(scrape(SERVED))}
+        return {name: int(n) for name, n in SUM.findall(scrape(self.address))}
 
     def capabilities(self) -> list[set[int]]:
         """Capabilities of the tracing process, and of the listener: for each, those of its sets that are not empty."""
@@ -255,7 +262,7 @@ def podman(gate: Gate) -> None:
         fileio.make_file(str(there.point / name), 4 * n // 1024 + 1)
     serve = Served(runtime, runtime.build())
     try:
-        machine.wait_until(lambda: bool(scrape(SERVED)), 120)
+        machine.wait_until(serve.answers, 120)
         wanted = {name: runtime.fio(name, there.point, n) for name, n in IN_CONTAINERS.items()}
         machine.wait_for(lambda: serve.bytes_read() == wanted, 10)
         found, capabilities = serve.bytes_read(), serve.capabilities()
@@ -266,5 +273,5 @@ def podman(gate: Gate) -> None:
     # of the listener, only the bounding set has them
     gate.check("capabilities", capabilities == [{TWO}, {TWO}],
                found=str([[hex(each) for each in sets] for sets in capabilities]))
-    gate.check("said", f"serving http://{SERVED}/" in said and "error" not in said,
+    gate.check("said", bool(served_at(said)) and "error" not in said,
                said=" / ".join(said.splitlines()))

@@ -17,7 +17,15 @@ from tool import Trace, copy
 READS, WRITES = 1009, 101
 SERIES = re.compile(r"(\w+)\{(.*)\} (\S+)")
 LABEL = re.compile(r'(\w+)="([^"]*)"')
+ANY_PORT = "127.0.0.1:0"
+SERVING = re.compile(r"^serving http://([^/]+)/", re.MULTILINE)
 KINDS = {"R": "read", "W": "write"}
+
+
+def served_at(said: str) -> str:
+    """The address at which `serve`, which @said this, listens; "" if it does not."""
+    found = SERVING.search(said)
+    return found[1] if found else ""
 
 
 def scrape(address: str) -> str:
@@ -53,11 +61,13 @@ class Metrics:
 class Serve(Trace):
     """A run of `iostrata serve`, asked while it goes on."""
 
-    address = "127.0.0.1:9742"
-
     def __init__(self, *args: str) -> None:
         super().__init__(*args)
-        self.argv = [copy(), "serve", "--listen", self.address, *args]
+        self.argv = [copy(), "serve", "--listen", ANY_PORT, *args]
+
+    @property
+    def address(self) -> str:
+        return served_at(self.stderr)
 
     def metrics(self) -> Metrics:
         return Metrics(scrape(self.address))
