@@ -22,7 +22,7 @@ import oracles
 import tool
 from checks_record import Record, report
 from checks_serve import Metrics, Serve
-from harness import Broken, Gate, Skip, suite
+from harness import Broken, Gate, Skip, patience, suite
 from tool import Trace, ask_doctor
 
 import capture  # which tool.py has put into the path
@@ -72,7 +72,7 @@ class Fuser:
         """How often it has answered each kind of request, and the bytes."""
         if self._proc.poll() is not None:
             return {}
-        lines = self._proc.communicate(timeout=20)[0].split("\n")
+        lines = self._proc.communicate(timeout=20 * patience())[0].split("\n")
         return {kind: (int(count), int(size)) for kind, count, size in (l.split() for l in lines if l)}
 
 
@@ -197,10 +197,13 @@ def compare_recorded(gate: Gate, daemon: Fuser) -> None:
     file = machine.scratch(gate.kept) / "server.ios"
     with Record(file):
         fileio.read_at(daemon.file, range(0, READS * SIZE, SIZE), SIZE, os.O_DIRECT)
-    whole, part = (subprocess.run([tool.copy(), "report", *filters, str(file)], capture_output=True, text=True,
-                                  check=False) for filters in ([], ["--op", "read"]))
+    whole, part = (subprocess.run([tool.copy(), "report", *args, str(file)], capture_output=True, text=True,
+                                  check=False) for args in (["-j"], ["--op", "read"]))
     hidden = "to servers are not shown"
-    gate.check("recorded", str(daemon.point) in whole.stdout and hidden not in whole.stderr, stderr=whole.stderr)
+    rows = [row for one in tool.objects(whole.stdout) for row in one.get("servers", [])]
+    reads = sum(row["count"] for row in rows if row["op"] == "READ" and row["mount"] == str(daemon.point))
+    gate.check("recorded", reads == READS and hidden not in whole.stderr, found=reads, wanted=READS,
+               rows=len(rows), stderr=whole.stderr)
     gate.check("hidden", str(daemon.point) not in part.stdout and hidden in part.stderr, stderr=part.stderr)
 
 
@@ -351,7 +354,7 @@ def served(gate: Gate, point: Path) -> None:
     serve = (sys.executable, str(Path(__file__).with_name("nfs_server.py")), str(point))
     proc = subprocess.Popen([*inside, "sh", "-c", start, "sh", *serve], stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, text=True)
-    gate.stack.callback(proc.communicate, timeout=60)
+    gate.stack.callback(proc.communicate, timeout=60 * patience())
     assert proc.stdout
     if proc.stdout.readline() != "ready\n":
         raise Broken(f"nfsd does not come up: exit {proc.wait(5)}")
@@ -570,7 +573,7 @@ def compare_before(gate: Gate, file: Path, opened: BinaryIO) -> None:
                found=str(rows.get("stat", {}).get("symbol")))
     gate.check("before.short", "dd" not in rows and trace.total("count", op="read", fs="bdev") > 0,
                found=" ".join(sorted(rows)) or "none", reads=trace.total("count", op="read", fs="bdev"))
-    gate.check("before.ends", ended <= ENDS_S, seconds=ended)
+    gate.check("before.ends", ended <= ENDS_S * patience(), seconds=ended)
 
 
 @suite("server.dead", 300)
@@ -594,7 +597,7 @@ def dead(gate: Gate) -> None:
     rows = [r for r in trace.json["in_progress"] if r["comm"] == "head"]
     gate.check("named", [(r["stratum"], r["server"]) for r in rows] == [("server", "10.99.0.1:/")],
                found=" ".join(f"{r['op']}/{r['stratum']}/{r['server']}" for r in rows) or "none")
-    gate.check("ends", ended <= ENDS_S, seconds=ended)
+    gate.check("ends", ended <= ENDS_S * patience(), seconds=ended)
     compare_before(gate, point / "f", opened)
 
 
@@ -886,7 +889,7 @@ def ksmbd_mounted(gate: Gate, export: Path) -> Path:
     smb_network(gate)
     serve = (sys.executable, str(Path(__file__).with_name("ksmbd_server.py")), str(export), "server1")
     proc = subprocess.Popen(serve, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    gate.stack.callback(proc.communicate, timeout=60)
+    gate.stack.callback(proc.communicate, timeout=60 * patience())
     assert proc.stdout
     if proc.stdout.readline() != "ready\n":
         raise Broken(f"ksmbd does not come up: exit {proc.wait(5)}")
