@@ -6,7 +6,7 @@
 #   make test       install what is missing, build, and run all tests
 #   make unit       tests of functions; house: of the sources; cli: of the command line (root)
 #   make live       accuracy on this machine (root); matrix [K="6.1 6.12"] [ONLY=REGEX]: on other
-#                   kernels, in VMs; times, guests: what make test has of that
+#                   kernels, in VMs; core, guests: what make test has of that
 #   make bench      what tracing costs; mutants [MUTANTS='-n 50 show']: what no test notices
 #   make fuzz       [FUZZ_SECONDS=30] for each; man: build/man; deb: a package in build/deb
 #   make install    [DESTDIR=...] [PREFIX=/usr/local]: with manual, completion, service; help: this
@@ -156,17 +156,17 @@ live: all static
 	$(Q)$(SUDO) env -u SUDO_UID -u SUDO_GID -u SUDO_USER tests/gate/run --native
 
 matrix: all static
+	$(Q)tests/podman || true
 	$(Q)tests/vm/matrix $(if $(ONLY),--only '$(ONLY)') $(K)
 
-guests times: all static
+core guests: all static
 	$(Q)tests/vm/matrix --again --part $@
 
 test: # without the sanitizers, for its time and memory, test_many alone
 	$(Q)tests/setup --test
-	$(Q)tests/podman || true
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all man static
-	$(Q)tests/all "$(JOBS) unit SAN=1" "cli SAN=1" "mutants MUTANTS=--sample" house '&' times , \
-		guests + guests + live cli "unit UNIT=build/unit/test_many" "bench BENCH='--quick 6.1'"
+	$(Q)tests/all house "$(JOBS) cli SAN=1" "$(JOBS) unit SAN=1" '&' core , \
+		guests + guests + live + "unit UNIT=build/unit/test_many" cli "bench BENCH='--quick 6.1'"
 
 run:
 	$(Q)tests/setup --build
@@ -224,4 +224,4 @@ clean:
 
 -include $(LIB_OBJS:.o=.d) $(filter %/main.d,$(OBJS:.o=.d)) $(SKELS:.skel.h=.bpf.d) $(UNIT:%=%.d)
 .SECONDARY .DELETE_ON_ERROR:
-.PHONY: all static unit house cli live matrix guests times test run bench mutants fuzz fuzzers man install image deb clean help
+.PHONY: all static unit house cli live matrix core guests test run bench mutants fuzz fuzzers man install image deb clean help

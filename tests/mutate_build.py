@@ -27,7 +27,7 @@ MAKE = ["make", "-s", f"O={OUT}", "OPT=-O1", "CFLAGS=-g0 -w"]
 SAN = ["make", "-s", "SAN=1"]
 PROGRAMS = "tests/unit/test_programs"	# unit tests that src/bpf is compiled into
 LEAST_S = 5		# of CPU that a test may take; else ten times what it takes without a mutant
-WALL = 30		# times that, by the clock: make test gives it a CPU only if nothing else wants one
+WALL = 30		# times that, by the clock: other work may have the CPUs
 NOBODY = 65534
 
 

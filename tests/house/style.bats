@@ -425,6 +425,40 @@ program() { # FILE: Python that loads it as a module
 	MAKE=$BATS_TEST_TMPDIR/make run -1 "$BATS_TEST_TMPDIR/tests/all" good + killed never + fine
 	[[ ${lines[-1]} == "4 passed, 2 failed, 2 skipped" || ${lines[-1]} == "6 passed, 2 failed, 3 skipped" ]]
 	[[ $(grep -c '1 failed, . skipped, broke off: exit status none$' <<<"$output") -eq 2 ]]
+	[[ ${lines[-2]} =~ ^[0-9]+' s of wall time, '[0-9]+' s of CPU; slowest: '[a-z]+' '[0-9]+' s, '.*', '.*' s'$ ]]
+}
+
+@test "guests: a suite without a line of suites.txt, and a line without a suite, are refused" {
+	{ program tests/vm/matrix; cat; } <<-'PY' | python3 -
+		import subprocess
+		listed = subprocess.run(["tests/gate/run", "--list"], stdout=subprocess.PIPE, text=True).stdout.split()
+		def refused(listed):
+		    try:
+		        return not program.part_of("core", listed)
+		    except ValueError as why:
+		        return str(why)
+		assert not refused(listed)
+		assert refused(listed + ["new.suite"]) == "no line of suites.txt has the suite 'new.suite'"
+		assert "no suite matches" in refused(["shared-run"])
+	PY
+}
+
+@test "guests: one that hangs is ended, one that only takes long is not" {
+	{ program tests/vm/matrix; cat; } <<-'PY' | python3 -
+		import os, subprocess, tempfile, threading, time
+		def status(script, quiet_s, load):
+		    program.QUIET_S, program.patience = quiet_s, lambda: load
+		    with tempfile.TemporaryFile("w+") as err:
+		        guest = subprocess.Popen(["sh", "-c", script], stderr=err)
+		        program.end_if_quiet(guest, [time.monotonic()], err)
+		        guest.wait()
+		        err.seek(0)
+		        return guest.returncode, err.read()
+		code, said = status("exec sleep 30", 1, 1)
+		assert code == -15 and said.startswith("boot: the guest hangs: "), (code, said)
+		assert status("sleep 3", 1, 30) == (0, "")
+		assert status("for i in 1 2 3 4 5 6; do echo x >&2; sleep 1; done", 4, 1)[0] == 0
+	PY
 }
 
 @test "a pattern that no suite matches is refused at once" {
