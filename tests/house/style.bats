@@ -428,6 +428,23 @@ program() { # FILE: Python that loads it as a module
 	[[ ${lines[-2]} =~ ^[0-9]+' s of wall time, '[0-9]+' s of CPU; slowest: '[a-z]+' '[0-9]+' s, '.*', '.*' s'$ ]]
 }
 
+@test "make test: parts which wait for an idle CPU wait no longer when the rest has ended" {
+	((EUID == 0)) || skip "only root may change how a process is scheduled"
+	mkdir "$BATS_TEST_TMPDIR/tests"
+	cp tests/all "$BATS_TEST_TMPDIR/tests"
+	cat >"$BATS_TEST_TMPDIR/make" <<-'SH'
+		#!/bin/bash
+		[[ $2 != waits ]] || for ((i = 0; i < 600; i++)); do
+			! chrt -p $$ | grep SCHED_OTHER || break
+			sleep 0.1
+		done
+		echo "1 passed, 0 failed, 0 skipped"
+	SH
+	chmod +x "$BATS_TEST_TMPDIR/make"
+	MAKE=$BATS_TEST_TMPDIR/make run -0 "$BATS_TEST_TMPDIR/tests/all" waits '&' fine
+	[[ $output == *SCHED_OTHER* && ${lines[-1]} == "2 passed, 0 failed, 0 skipped" ]]
+}
+
 @test "guests: a suite without a line of suites.txt, and a line without a suite, are refused" {
 	{ program tests/vm/matrix; cat; } <<-'PY' | python3 -
 		import subprocess
