@@ -7,6 +7,7 @@
 
 #include "base/async.h"
 #include "capture/replay.h"
+#include "host/mounts.h"
 
 enum { LOOK_EVENTS = 32768 }; /* between two looks at the memory of the series */
 
@@ -51,16 +52,28 @@ static uint32_t row_find(struct rows *rows, const struct op_key *key, unsigned i
 	return row ? row - (struct op_row *)rows->ops.rows + 1 : 0;
 }
 
+/* An operation, to be added to rows. */
+struct page_op {
+	const struct stored_op *op;
+	struct op_sums sums;
+	bool is_pseudo; /* on a pseudo file system */
+};
+
 /* Adds an operation to the row @at (an index + 1). 0 or -ENOMEM. */
 static int row_add(struct rows *rows, struct page_counts *counts, uint32_t at,
-		   const struct op_sums *sums)
+		   const struct page_op *add)
 {
 	struct op_row *row = (struct op_row *)rows->ops.rows + at - 1;
-	unsigned int bucket = hist_bucket(sums->total_ns);
+	unsigned int bucket = hist_bucket(add->sums.total_ns);
+	uint64_t thread_ns =
+		op_sums_thread_ns(&add->sums, async_is_request(add->op->kind, add->op->call));
 
 	if (!at)
 		return -ENOMEM;
-	op_row_add(row, sums);
+	op_row_add(row, &add->sums);
+	row->kinds |= 1U << add->op->kind;
+	row->thread_ns += thread_ns;
+	row->pseudo_ns += add->is_pseudo ? thread_ns : 0;
 	if (at > PAGE_COUNTED)
 		return hist_add(&row->hist, bucket, 1);
 	if (!counts->hist)
@@ -168,9 +181,10 @@ static void disk_map_add(struct page_data *d, const struct stored_request *rq, u
 	offset_map_add(m->map, at_ns, rq->op == RQ_WRITE, rq->sector << 9, rq->bytes);
 }
 
-static int file_add(struct page_data *d, const struct recording *rec, const struct stored_op *op,
-		    const struct op_sums *sums, uint64_t at_ns)
+static int file_add(struct page_data *d, const struct recording *rec, const struct page_op *add,
+		    uint64_t at_ns)
 {
+	const struct stored_op *op = add->op;
 	size_t id = op->file < rec->catalog.n_files ? op->file : 0;
 	uint32_t *at = ids_at(&d->file_ids, id);
 	const struct catalog_file *f = catalog_file(&rec->catalog, id);
@@ -178,24 +192,23 @@ static int file_add(struct page_data *d, const struct recording *rec, const stru
 
 	if (at && !*at)
 		*at = row_find(&d->files, &key, FILE_KEY_DEV(f->key));
-	if (!at || row_add(&d->files, &d->file_counts, *at, sums))
+	if (!at || row_add(&d->files, &d->file_counts, *at, add))
 		return -ENOMEM;
 	if (f->ino)
 		file_map_add(d, op, *at, at_ns);
 	return 0;
 }
 
-static int thread_add(struct page_data *d, const struct recording *rec, const struct stored_op *op,
-		      const struct op_sums *sums)
+static int thread_add(struct page_data *d, const struct recording *rec, const struct page_op *add)
 {
-	size_t id = op->owner < rec->catalog.n_threads ? op->owner : 0;
+	size_t id = add->op->owner < rec->catalog.n_threads ? add->op->owner : 0;
 	uint32_t *at = ids_at(&d->thread_ids, id);
 	const struct catalog_thread *t = catalog_thread(&rec->catalog, id);
 	struct op_key key = { .fs = d->host, .by = { t->pid, t->cgroup } };
 
 	if (at && !*at)
 		*at = row_find(&d->threads, &key, 0);
-	return at ? row_add(&d->threads, &d->thread_counts, *at, sums) : -ENOMEM;
+	return at ? row_add(&d->threads, &d->thread_counts, *at, add) : -ENOMEM;
 }
 
 int page_data_begin(struct page_data *d, const struct recording *rec)
@@ -234,7 +247,7 @@ int page_data_add(struct page_data *d, const struct recording *rec, const struct
 		  uint64_t at_ns)
 {
 	int err = series_add(&d->series, rec, ev, BY_NONE, at_ns);
-	struct op_sums sums;
+	struct page_op add = { .op = &ev->op };
 
 	if (!err && (d->series.ops + d->series.requests) % LOOK_EVENTS == 0)
 		err = series_look(&d->series);
@@ -242,9 +255,10 @@ int page_data_add(struct page_data *d, const struct recording *rec, const struct
 		disk_map_add(d, &ev->request, at_ns);
 	if (err || ev->kind != CHUNK_OPS)
 		return err;
-	stored_op_sums(&ev->op, &sums);
-	err = file_add(d, rec, &ev->op, &sums, at_ns);
-	return err ? err : thread_add(d, rec, &ev->op, &sums);
+	stored_op_sums(&ev->op, &add.sums);
+	add.is_pseudo = mounts_fs_is_pseudo(catalog_fs(&rec->catalog, ev->op.fs), FS_NAME_LEN);
+	err = file_add(d, rec, &add, at_ns);
+	return err ? err : thread_add(d, rec, &add);
 }
 
 /* An empty row for key @id of the host, with @text, which becomes its own, as its name. 0 or
@@ -363,6 +377,11 @@ static int rows_add(struct rows *to, const struct rows *from,
 		struct op_row *row = rows_op(to, &key);
 
 		err = row ? op_row_merge(row, &list[i]) : -ENOMEM;
+		if (err)
+			return err;
+		row->kinds |= list[i].kinds;
+		row->thread_ns += list[i].thread_ns;
+		row->pseudo_ns += list[i].pseudo_ns;
 	}
 	return err;
 }
@@ -459,7 +478,10 @@ int page_data_calls(struct snapshot *sn, struct snapshot *ret_calls)
 
 	for (size_t i = 0; i < sn->n_ops && !err; i++) {
 		const struct op_row *from = &sn->ops[i];
-		struct op_key key = from->key, call = { .call = key.call, .op = key.op };
+		struct op_key key = from->key, call = key;
+
+		call.by[0] = key.call; /* its rows differ by file system only */
+		call.by[1] = key.op;
 
 		if (key.op != OP_URING && key.op != OP_AIO)
 			key.call = 0;

@@ -92,8 +92,8 @@ int page_data_end(struct page_data *d, const struct recording *rec);
 int page_data_rows(struct page_data *d, enum by_key by, struct snapshot *ret);
 
 /* Joins the rows of @sn, which has one for each call (replay_conf.calls), to the rows that it would
- * have without, and makes @ret_calls, rows of calls by key.call. The caller frees it by
- * snapshot_free(). 0 or -ENOMEM. */
+ * have without, and makes @ret_calls, rows with the call as key, one for each file system. The
+ * caller frees it by snapshot_free(). 0 or -ENOMEM. */
 int page_data_calls(struct snapshot *sn, struct snapshot *ret_calls);
 
 /* Joins the rows of @sn, of operations by a key and of requests by a key, to the rows that it would

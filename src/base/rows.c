@@ -149,6 +149,17 @@ static uint64_t max_with(uint64_t max_ns, uint64_t cell_ns, uint64_t total_ns, u
 	return max_ns < cell_ns ? cell_ns : max_ns;
 }
 
+uint64_t op_sums_thread_ns(const struct op_sums *s, bool is_async)
+{
+	uint64_t ns = 0;
+
+	if (!is_async)
+		return s->total_ns;
+	for (int st = 0; st <= ST_FS; st++)
+		ns += s->strata[st];
+	return ns;
+}
+
 void op_row_add(struct op_row *row, const struct op_sums *s)
 {
 	uint64_t max_ns = max_with(row->max_ns, s->max_ns, s->total_ns, s->count);

@@ -45,6 +45,9 @@ void server_row_add(struct server_row *row, const struct server_sums *s);
 int op_row_merge(struct op_row *row, const struct op_row *more);
 int rq_row_merge(struct rq_row *row, const struct rq_row *more);
 
+/* The part of the time of @s in which threads ran or were blocked; see breakdown_thread_ns(). */
+uint64_t op_sums_thread_ns(const struct op_sums *s, bool is_async);
+
 /* Moves all rows to @sn. The caller owns the lists of @sn. */
 void rows_take(struct rows *r, struct snapshot *sn);
 

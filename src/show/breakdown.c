@@ -39,39 +39,50 @@ static uint64_t thread_stratum(const struct op_row *r, int st)
 
 uint64_t breakdown_thread_ns(const struct op_row *r)
 {
-	uint64_t ns = 0;
+	struct op_sums sums;
 
 	if (r->kinds)
 		return r->thread_ns;
-	if (!is_async(r))
-		return r->total_ns;
-	for (int i = 0; i < ST_N; i++)
-		ns += thread_stratum(r, i);
-	return ns;
+	memcpy(&sums, &r->count, sizeof(sums));
+	return op_sums_thread_ns(&sums, is_async(r));
 }
 
-/* Whether @r is on a pseudo file system which nobody asked for, beside others. */
-static bool is_left_out(const struct breakdown_whole *whole, const struct op_row *r)
+/* The part of breakdown_thread_ns() on pseudo file systems. */
+static uint64_t pseudo_ns(const struct op_row *r)
+{
+	if (r->kinds)
+		return r->pseudo_ns;
+	return mounts_fs_is_pseudo(r->fs, sizeof(r->fs)) ? breakdown_thread_ns(r) : 0;
+}
+
+/* Whether @r has operations on other file systems. */
+static bool has_others(const struct op_row *r)
+{
+	return r->kinds ? r->pseudo_ns < r->thread_ns : !mounts_fs_is_pseudo(r->fs, sizeof(r->fs));
+}
+
+/* Whether operations on pseudo file systems are left out: nobody asked for them, and there are
+ * others. */
+static bool leaves_out_pseudo(const struct breakdown_whole *whole)
 {
 	const struct breakdown_view *v = whole->v;
 
-	return v->layer == LAYER_OPS && !v->fs_filter.n && whole->has_others && !r->kinds &&
-	       mounts_fs_is_pseudo(r->fs, sizeof(r->fs));
+	return v->layer == LAYER_OPS && !v->fs_filter.n && whole->has_others;
 }
 
 uint64_t breakdown_counted_ns(const struct breakdown_whole *whole, const struct op_row *r)
 {
-	return is_left_out(whole, r) ? 0 : breakdown_thread_ns(r);
+	return breakdown_thread_ns(r) - (leaves_out_pseudo(whole) ? pseudo_ns(r) : 0);
 }
 
 static void whole_add(struct breakdown_whole *whole, const struct op_row *r)
 {
-	bool counts = !is_left_out(whole, r);
+	bool counts = !leaves_out_pseudo(whole) || has_others(r);
 
 	whole->io_ns += r->total_ns;
 	whole->all_threads_ns += breakdown_thread_ns(r);
 	whole->async_ns += is_async(r) ? r->total_ns : 0;
-	whole->thread_ns += counts ? breakdown_thread_ns(r) : 0;
+	whole->thread_ns += breakdown_counted_ns(whole, r);
 	whole->pseudo_ns += counts ? 0 : r->total_ns;
 	for (int i = 0; i < ST_N; i++) {
 		whole->strata[i] += r->strata[i];
@@ -137,8 +148,7 @@ int breakdown_rows_init(struct breakdown_rows *r, const struct breakdown_view *v
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < sn->n_ops; i++)
-		r->whole.has_others |= op_shown(v, &sn->ops[i]) &&
-				       !mounts_fs_is_pseudo(sn->ops[i].fs, sizeof(sn->ops[i].fs));
+		r->whole.has_others |= op_shown(v, &sn->ops[i]) && has_others(&sn->ops[i]);
 	for (size_t i = 0; i < sn->n_ops; i++) {
 		if (!op_shown(v, &sn->ops[i]))
 			continue;
@@ -265,8 +275,9 @@ static int row_merge(const struct breakdown_whole *whole, struct op_row *to,
 		to->count += to->key.op == OP_COPY_TO ? from->count : 0;
 		return 0;
 	}
-	to->thread_ns += breakdown_counted_ns(whole, from);
-	to->kinds |= 1U << from->key.op;
+	to->thread_ns += breakdown_thread_ns(from);
+	to->pseudo_ns += pseudo_ns(from);
+	to->kinds |= from->kinds ? from->kinds : 1U << from->key.op;
 	if (memcmp(to->fs, from->fs, sizeof(to->fs)))
 		to->fs[0] = '\0';
 	return op_row_merge(to, from);

@@ -177,17 +177,18 @@ static void table_end(struct text_out *o)
 /* Adds the rows beyond PAGE_ROWS up to one line below the table. */
 static void put_more(struct text_out *o, const struct breakdown_rows *rows, const char *what)
 {
-	uint64_t count = 0, total_ns = 0;
+	uint64_t count = 0, total_ns = 0, counted_ns = 0;
 
 	if (rows->n_ops <= PAGE_ROWS)
 		return;
 	for (size_t i = PAGE_ROWS; i < rows->n_ops; i++) {
 		count += rows->ops[i]->count;
 		total_ns += rows->ops[i]->total_ns;
+		counted_ns += breakdown_counted_ns(&rows->whole, rows->ops[i]);
 	}
 	text_put(o, "<p class=more>%s more %s: %s operations, %s, %s of I/O</p>\n",
 		 text_count(rows->n_ops - PAGE_ROWS).s, what, text_count(count).s,
-		 text_ns(total_ns).s, text_percent(total_ns, rows->whole.io_ns).s);
+		 text_ns(total_ns).s, text_percent(counted_ns, rows->whole.thread_ns).s);
 }
 
 /* One table of operations. */
@@ -196,6 +197,13 @@ struct page_table {
 	enum by_key by;
 	const char *const *titles;
 };
+
+/* Whether several rows have the same key: live rows are by operation, too, and those of calls,
+ * which are BY_NONE, by file system. */
+static bool is_split(const struct page_out *out, const struct page_table *table)
+{
+	return table->key_title && (out->p->view->by || !table->by);
+}
 
 static int put_table(struct page_out *out, const struct page_table *table, struct snapshot *sn)
 {
@@ -207,7 +215,7 @@ static int put_table(struct page_out *out, const struct page_table *table, struc
 
 	v.by = table->by;
 	err = breakdown_rows_init(&rows, &v, sn);
-	if (!err && out->p->view->by && table->by) /* live rows are by operation, too */
+	if (!err && is_split(out, table))
 		err = breakdown_rows_merge(&rows);
 	if (err)
 		return err;

@@ -192,6 +192,92 @@ static void calls_are_rows_and_kinds_are(void **state)
 	snapshot_free(&calls);
 }
 
+/* Two reads of 30 ns on ext4, one of 1 us on proc. */
+static void pseudo_put(struct writer *w)
+{
+	struct stored_op op = { .owner = 1, .fs = STORED_FS_FIRST, .kind = OP_READ };
+
+	name_put(w, (struct stored_name){ NAME_FS, STORED_FS_FIRST + 1, ~0U, 0, 0, 0 }, "proc", 4);
+	for (int i = 0; i < 3; i++) {
+		op.start_ns = 1000 * (i + 1);
+		op.fs = STORED_FS_FIRST + (i == 2);
+		*stored_op_at(&op, ST_VFS) = i == 2 ? 1000 : 30;
+		writer_op(w, &op);
+	}
+}
+
+/* The text of the page, for free(). */
+static char *page_text(const struct page *p)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	assert_int_equal(page_put(f, p), 0);
+	fclose(f);
+	return text;
+}
+
+/* Whether the table @id of the page has a row which begins with @key and has @cell. */
+static bool has_cell(const char *page, const char *id, const char *key, const char *cell)
+{
+	char table[64], *row = NULL, *at;
+	bool has;
+
+	snprintf(table, sizeof(table), "<table id=\"%s\">", id);
+	at = strstr(page, table);
+	assert_non_null(at);
+	while ((at = strstr(at + 1, "<tr><t")) && !row)
+		if (!strncmp(strchr(at + 5, '>') + 1, key, strlen(key)))
+			row = strndup(at, strstr(at, "</tr>") - at);
+	assert_non_null(row);
+	has = strstr(row, cell);
+	free(row);
+	return has;
+}
+
+static void what_does_not_count_is_left_out_of_the_sum_not_of_the_row(void **state)
+{
+	struct snapshot sn = { .ops = calloc(3, sizeof(struct op_row)), .n_ops = 3 };
+	struct breakdown_view v = { .layer = LAYER_OPS };
+	struct page_data d;
+	struct page p = { .view = &v, .sn = &sn, .data = &d };
+	char *text;
+
+	(void)state;
+	data_read(&d, pseudo_put);
+	sn.ops[0] = row_of(OP_READ, 1, 30);
+	sn.ops[1] = row_of(OP_READ, 1, 1000);
+	sn.ops[1].key.fs = 17;
+	strcpy(sn.ops[1].fs, "proc");
+	sn.ops[2] = row_of(OP_READ, 2, 30);
+	text = page_text(&p);
+	assert_true(has_cell(text, "by-call", "call 1", ">50%<"));
+	assert_true(has_cell(text, "by-call", "call 2", ">50%<"));
+	assert_true(has_cell(text, "by-call", "call 1", ">1.03 us<"));
+	free(text);
+	snapshot_free(&sn);
+	page_data_done(&d);
+}
+
+static void times_on_proc_are_known_by_key(void **state)
+{
+	struct snapshot sn;
+	struct page_data d;
+
+	(void)state;
+	data_read(&d, pseudo_put);
+	assert_int_equal(page_data_rows(&d, BY_PID, &sn), 0);
+	assert_int_equal(sn.n_ops, 1);
+	assert_int_equal(sn.ops[0].kinds, 1U << OP_READ);
+	assert_int_equal(sn.ops[0].total_ns, 1060);
+	assert_int_equal(sn.ops[0].thread_ns, 1060);
+	assert_int_equal(sn.ops[0].pseudo_ns, 1000);
+	snapshot_free(&sn);
+	page_data_done(&d);
+}
+
 /* The number of times that @what is in @text. */
 static unsigned int count_of(const char *text, const char *what)
 {
@@ -330,6 +416,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_lose_no_operation_whatever_the_number_of_keys),
 		cmocka_unit_test(calls_are_rows_and_kinds_are),
+		cmocka_unit_test(what_does_not_count_is_left_out_of_the_sum_not_of_the_row),
+		cmocka_unit_test(times_on_proc_are_known_by_key),
 		cmocka_unit_test(json_keeps_to_its_limit),
 		cmocka_unit_test(series_keep_to_their_memory),
 		cmocka_unit_test(patterns_are_told_apart),
