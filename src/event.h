@@ -152,7 +152,9 @@ struct file_name {
 	unsigned char unmounted; /* not mounted: the path begins at the root of the file system */
 	unsigned char deleted;
 	unsigned char nameless; /* the path could not be read */
-	unsigned char pad[2];
+	/* tells files of one path on one file system apart, as in containers: hash of the inode of
+	 * its directory; 0: not known */
+	unsigned short directory;
 	char names[PATH_BYTES];
 };
 

@@ -192,7 +192,7 @@ static uint64_t file_of(const struct scan *s, uint64_t id)
 {
 	const struct catalog_file *f = catalog_file(&s->rec->catalog, id);
 
-	return f->ino ? hash_number(f->key ^ hash_number(f->ino)) : NO_VALUE;
+	return f->ino ? f->path : NO_VALUE;
 }
 
 static uint64_t container_make(const struct scan *s, uint64_t cgroup)

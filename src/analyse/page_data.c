@@ -181,6 +181,15 @@ static void disk_map_add(struct page_data *d, const struct stored_request *rq, u
 	offset_map_add(m->map, at_ns, rq->op == RQ_WRITE, rq->sector << 9, rq->bytes);
 }
 
+/* The key of the row of @f: one for all files made one after another at one path. */
+static void file_by(unsigned long long by[2], const struct catalog_file *f)
+{
+	bool whole = f->len && f->flags & STORED_FILE_COMPLETE;
+
+	by[0] = whole ? (unsigned int)f->key : f->key;
+	by[1] = whole && f->ino ? f->path : f->ino;
+}
+
 static int file_add(struct page_data *d, const struct recording *rec, const struct page_op *add,
 		    uint64_t at_ns)
 {
@@ -188,8 +197,9 @@ static int file_add(struct page_data *d, const struct recording *rec, const stru
 	size_t id = op->file < rec->catalog.n_files ? op->file : 0;
 	uint32_t *at = ids_at(&d->file_ids, id);
 	const struct catalog_file *f = catalog_file(&rec->catalog, id);
-	struct op_key key = { .fs = d->host, .by = { f->key, f->ino } };
+	struct op_key key = { .fs = d->host };
 
+	file_by(key.by, f);
 	if (at && !*at)
 		*at = row_find(&d->files, &key, FILE_KEY_DEV(f->key));
 	if (!at || row_add(&d->files, &d->file_counts, *at, add))
@@ -342,8 +352,7 @@ static int files_name(struct page_data *d, const struct recording *rec)
 		if (err || !has_row(&d->files, d->file_ids.row[i]) || !f->ino ||
 		    f->flags & STORED_FILE_NAMELESS)
 			continue;
-		by[0] = f->key;
-		by[1] = f->ino;
+		file_by(by, f);
 		catalog_file_name(f, &name);
 		err = filenames_add(&d->host_list[d->host].files, by, &name);
 	}

@@ -39,7 +39,7 @@ static void op_id(struct series_id *ret_id, const struct recording *rec, const s
 	if (op->kind == OP_URING || op->kind == OP_AIO)
 		ret_id->acts = async_acts(op->kind, op->call);
 	if (by == BY_FILE)
-		key[0] = op->file;
+		key[0] = catalog_file(c, op->file)->path;
 	else if (by == BY_CACHE)
 		key[0] = op->cache;
 	else if (by != BY_NONE)

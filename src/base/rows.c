@@ -293,3 +293,40 @@ void rows_done(struct rows *r)
 	rows_take(r, &sn);
 	snapshot_free(&sn);
 }
+
+int rows_join(struct snapshot *sn)
+{
+	struct snapshot old = { .ops = sn->ops, .n_ops = sn->n_ops, .rqs = sn->rqs };
+	struct rows rows = {};
+	int err = 0;
+
+	old.n_rqs = sn->n_rqs;
+	for (size_t i = 0; i < old.n_ops && !err; i++) {
+		struct op_row *row = rows_op(&rows, &old.ops[i].key);
+
+		if (!row || row->count) {
+			err = row ? op_row_merge(row, &old.ops[i]) : -ENOMEM;
+			continue;
+		}
+		*row = old.ops[i];
+		old.ops[i] = (struct op_row){};
+	}
+	for (size_t i = 0; i < old.n_rqs && !err; i++) {
+		struct rq_row *row = rows_rq(&rows, &old.rqs[i].key);
+
+		if (!row || row->count) {
+			err = row ? rq_row_merge(row, &old.rqs[i]) : -ENOMEM;
+			continue;
+		}
+		*row = old.rqs[i];
+		old.rqs[i] = (struct rq_row){};
+	}
+	sn->ops = (struct op_row *)rows.ops.rows;
+	sn->n_ops = rows.ops.n;
+	sn->rqs = (struct rq_row *)rows.rqs.rows;
+	sn->n_rqs = rows.rqs.n;
+	free(rows.ops.index);
+	free(rows.rqs.index);
+	snapshot_free(&old);
+	return err;
+}

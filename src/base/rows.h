@@ -51,6 +51,9 @@ uint64_t op_sums_thread_ns(const struct op_sums *s, bool is_async);
 /* Moves all rows to @sn. The caller owns the lists of @sn. */
 void rows_take(struct rows *r, struct snapshot *sn);
 
+/* Joins rows of operations or requests of @sn with the same key. 0 or -ENOMEM. */
+int rows_join(struct snapshot *sn);
+
 void rows_done(struct rows *r);
 
 #endif

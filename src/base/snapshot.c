@@ -22,6 +22,42 @@ static void rq_row_free(struct rq_row *r)
 	free(r->hist.bins);
 }
 
+static int row_file_order(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct row_file));
+}
+
+void snapshot_files_sort(struct snapshot *sn)
+{
+	if (sn->n_files)
+		qsort(sn->files, sn->n_files, sizeof(*sn->files), row_file_order);
+}
+
+/* Compares a key with the row of a struct row_file, for bsearch(). */
+static int row_file_compare(const void *by, const void *file)
+{
+	return memcmp(by, ((const struct row_file *)file)->row,
+		      sizeof(((struct row_file *)0)->row));
+}
+
+const struct row_file *snapshot_files(const struct snapshot *sn, const unsigned long long by[2],
+				      size_t *ret_n)
+{
+	const struct row_file *first, *end = sn->files + sn->n_files, *at;
+
+	if (!sn->n_files)
+		return NULL;
+	first = bsearch(by, sn->files, sn->n_files, sizeof(*sn->files), row_file_compare);
+	if (!first)
+		return NULL;
+	while (first > sn->files && !row_file_compare(by, first - 1))
+		first--;
+	for (at = first; at < end && !row_file_compare(by, at);)
+		at++;
+	*ret_n = at - first;
+	return first;
+}
+
 static void unfinished_free(struct unfinished *u)
 {
 	free(u->file);
@@ -124,6 +160,7 @@ void snapshot_free(struct snapshot *sn)
 		unfinished_free(&sn->unfinished[i]);
 	for (size_t i = 0; i < sn->n_hung; i++)
 		hung_free(&sn->hung[i]);
+	free(sn->files);
 	free(sn->unfinished);
 	free(sn->hung);
 	free(sn->servers);

@@ -115,6 +115,13 @@ struct hung {
 	char *server; /* as in struct unfinished; owned */
 };
 
+/* One of several files made one after another at one path: a journal, a file which an editor
+ * replaces, a rotated log. */
+struct row_file {
+	unsigned long long row[2]; /* key.by of the row */
+	unsigned long long by[2];  /* its own FILE_KEY() and inode */
+};
+
 /* A thread with rows, with BY_THREAD. */
 struct thread {
 	unsigned long long id;     /* its process's id << 32 | its own */
@@ -151,6 +158,8 @@ struct snapshot {
 				 * files or disks */
 	bool has_unreaped;      /* @unreaped was counted */
 	uint64_t unreaped;      /* requests of io_uring that are counted without reap */
+	struct row_file *files; /* with BY_FILE: those of rows with several, by row */
+	size_t n_files;
 	struct thread *threads; /* by id */
 	size_t n_threads;
 	const struct devices *devices; /* of the machine; NULL: not known */
@@ -164,6 +173,13 @@ struct snapshot {
 	bool has_overhead;
 	uint64_t bpf_run_ns, bpf_run_cnt;
 };
+
+/* The files of the row with the key @by, @ret_n of them; NULL: only the one which the key names. */
+const struct row_file *snapshot_files(const struct snapshot *sn, const unsigned long long by[2],
+				      size_t *ret_n);
+
+/* Puts .files in order, when they or their keys have changed. */
+void snapshot_files_sort(struct snapshot *sn);
 
 /* Reasons why figures could not be measured; the same for the whole run. */
 struct missing {

@@ -139,16 +139,25 @@ static __always_inline void names_read(struct file_name *name, struct dentry *d,
 	}
 }
 
+/* The member .directory of a name. */
+static __always_inline u16 directory_hash(struct dentry *d)
+{
+	u64 ino = BPF_CORE_READ(d, d_parent, d_inode, i_ino);
+
+	return ino ? ino * 0x9e3779b97f4a7c15ULL >> 48 | 1 : 0;
+}
+
 /* Reads the path of @f, as far as possible. No other program uses @name meanwhile. */
 static __always_inline void file_name_read(struct file_name *name, const struct file_info *f)
 {
 	struct file *file = (struct file *)f->file;
 	struct dentry *d = BPF_CORE_READ(file, f_path.dentry);
 
-	name->len = name->complete = name->unmounted = name->deleted = 0;
+	name->len = name->complete = name->unmounted = name->deleted = name->directory = 0;
 	/* after a close, the memory may belong to another file */
 	if (file && f->ino && BPF_CORE_READ(d, d_inode, i_ino) == f->ino) {
 		name->deleted = !BPF_CORE_READ(d, d_hash.pprev) && BPF_CORE_READ(d, d_parent) != d;
+		name->directory = directory_hash(d);
 		names_read(name, d, BPF_CORE_READ(file, f_path.mnt), current_root());
 	}
 	name->nameless = !*(volatile u16 *)&name->len && !name->complete;

@@ -53,6 +53,24 @@ void catalog_done(struct catalog *c)
 	*c = (struct catalog){};
 }
 
+static uint64_t hash_add(uint64_t hash, uint64_t n)
+{
+	hash = (hash ^ n) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 32;
+}
+
+/* The member .path of a file, a hash. */
+static uint64_t file_path(const struct catalog_file *f)
+{
+	bool whole = f->len && f->flags & STORED_FILE_COMPLETE;
+	uint64_t hash = hash_add(whole, whole ? (unsigned int)f->key : f->key);
+
+	hash = hash_add(hash, whole ? (uint64_t)f->directory << 16 | f->flags : f->ino);
+	for (unsigned int i = 0; whole && i < f->len; i++)
+		hash = hash_add(hash, (unsigned char)f->names[i]);
+	return hash;
+}
+
 /* Ids are assigned in sequence: an id above the next one is damage. */
 static int file_add(struct catalog *c, const struct stored_name *n, const char *text)
 {
@@ -72,7 +90,13 @@ static int file_add(struct catalog *c, const struct stored_name *n, const char *
 		c->n_files++;
 	else
 		free(f->names);
-	*f = (struct catalog_file){ n->a, n->b, n->c, n->text_len, names };
+	*f = (struct catalog_file){ .key = n->a,
+				    .ino = n->b,
+				    .flags = n->c,
+				    .len = n->text_len,
+				    .names = names,
+				    .directory = n->c >> STORED_FILE_DIRECTORY };
+	f->path = file_path(f);
 	return 0;
 }
 
@@ -225,6 +249,7 @@ void catalog_file_name(const struct catalog_file *f, struct file_name *ret_name)
 	ret_name->unmounted = !!(f->flags & STORED_FILE_UNMOUNTED);
 	ret_name->deleted = !!(f->flags & STORED_FILE_DELETED);
 	ret_name->nameless = !!(f->flags & STORED_FILE_NAMELESS);
+	ret_name->directory = f->directory;
 	if (f->len)
 		memcpy(ret_name->names, f->names, f->len);
 }

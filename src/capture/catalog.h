@@ -18,7 +18,9 @@ struct container_names;
 struct catalog_file {
 	uint64_t key, ino;         /* FILE_KEY() */
 	unsigned short flags, len; /* enum stored_file_flag; length of names */
-	char *names;               /* as in struct file_name; owned */
+	unsigned short directory;  /* as in struct file_name */
+	uint64_t path; /* the same for files made one after another at one path, else their own */
+	char *names;   /* as in struct file_name; owned */
 };
 
 struct catalog_thread {

@@ -329,7 +329,8 @@ static void file_write(struct intake *in, const struct intake_file *f, const str
 	n.c = (name->complete ? STORED_FILE_COMPLETE : 0) |
 	      (name->unmounted ? STORED_FILE_UNMOUNTED : 0) |
 	      (name->deleted ? STORED_FILE_DELETED : 0) |
-	      (name->nameless ? STORED_FILE_NAMELESS : 0);
+	      (name->nameless ? STORED_FILE_NAMELESS : 0) |
+	      (uint64_t)name->directory << STORED_FILE_DIRECTORY;
 	n.text_len = name->len < PATH_BYTES ? name->len : PATH_BYTES;
 	writer_name(in->w, &n, name->names);
 }

@@ -571,6 +571,8 @@ static int host_name(const struct replay *r, size_t number, struct snapshot *sn)
 		sn->ops[i].key.by[1] ^= (unsigned long long)number << 48;
 		err = host_put(r->conf.by, host, &sn->ops[i].by);
 	}
+	for (size_t i = 0; i < sn->n_files; i++)
+		sn->files[i].row[1] ^= (unsigned long long)number << 48;
 	for (size_t i = 0; i < sn->n_rqs && !err; i++) {
 		memcpy(disk, sn->rqs[i].disk, sizeof(disk));
 		if (r->conf.hosts)
@@ -615,6 +617,9 @@ static int host_take(struct replay *r, struct replay_rows *of, size_t host, stru
 				  sizeof(*own.rqs));
 	if (!err)
 		own.n_rqs = 0;
+	if (!err)
+		err = rows_append((void **)&sn->files, &sn->n_files, own.files, own.n_files,
+				  sizeof(*own.files));
 	snapshot_free(&own);
 	return err;
 }
@@ -627,6 +632,7 @@ int replay_take(struct replay *r, size_t i, struct snapshot *sn)
 	*sn = (struct snapshot){};
 	for (size_t h = 0; h < iv->n_hosts && !err; h++)
 		err = host_take(r, &iv->hosts[h], h, sn);
+	snapshot_files_sort(sn);
 	for (size_t n = 0; n < sn->n_ops; n++)
 		sn->ops[n].missing_layers = missing_layers(r, &sn->ops[n]);
 	return err;

@@ -8,6 +8,8 @@
 
 #include <uthash.h>
 
+#include "base/columns.h"
+#include "base/rows.h"
 #include "host/lookup.h"
 #include "host/mounts.h"
 #include "host/path.h"
@@ -23,10 +25,14 @@ struct known_file {
 	unsigned long long by[2];
 	char *path;
 	enum named named;
-	bool made_up; /* the path is the usual name of the device */
-	bool shared;  /* a file with another inode has this path */
-	bool again;   /* a file with the same inode has this path, earlier or later; or this file,
-			 before or after overlayfs copied it up */
+	bool made_up;             /* the path is the usual name of the device */
+	bool whole;               /* the path is complete */
+	unsigned short directory; /* as in struct file_name */
+	bool shared; /* a file in another directory or file system has this path, as in containers;
+			or one whose path is not complete */
+	bool again;  /* with a path that is not complete: likewise, a file with the same inode */
+	struct known_file *first; /* of the files made one after another at one place */
+	size_t more;              /* of the first: number of the others */
 	UT_hash_handle hh;
 };
 
@@ -68,6 +74,8 @@ int filenames_add(struct filenames *n, const unsigned long long by[2], const str
 	free(f->path);
 	f->path = path;
 	f->named = how_named(name);
+	f->whole = name->complete && f->named != NAMED_NOT;
+	f->directory = name->directory;
 	return 0;
 }
 
@@ -87,23 +95,55 @@ static int name_bdev(struct known_file *f)
 	return 0;
 }
 
+/* By path, place, inode and generation. */
 static int compare(const void *a, const void *b)
 {
 	const struct known_file *x = *(struct known_file *const *)a;
 	const struct known_file *y = *(struct known_file *const *)b;
-	unsigned int dev_x = FILE_KEY_DEV(x->by[0]), dev_y = FILE_KEY_DEV(y->by[0]);
-	int paths = strcmp(x->path, y->path);
+	int order = strcmp(x->path, y->path);
 
-	if (paths)
-		return paths;
-	if (dev_x != dev_y)
-		return dev_x < dev_y ? -1 : 1;
-	return (x->by[1] > y->by[1]) - (x->by[1] < y->by[1]);
+	if (!order)
+		order = compare_u64(FILE_KEY_DEV(x->by[0]), FILE_KEY_DEV(y->by[0]));
+	if (!order)
+		order = compare_u64(x->directory, y->directory);
+	if (!order)
+		order = compare_u64(x->by[1], y->by[1]);
+	return order ? order : compare_u64(x->by[0], y->by[0]);
 }
 
 static bool same_inode(const struct known_file *a, const struct known_file *b)
 {
 	return FILE_KEY_DEV(a->by[0]) == FILE_KEY_DEV(b->by[0]) && a->by[1] == b->by[1];
+}
+
+/* Whether two files of one path are at the same place: one was made after the other was deleted or
+ * renamed. */
+static bool same_place(const struct known_file *a, const struct known_file *b)
+{
+	return a->whole && b->whole && FILE_KEY_DEV(a->by[0]) == FILE_KEY_DEV(b->by[0]) &&
+	       a->directory == b->directory;
+}
+
+/* Tells the @n files of one path apart, or finds that they are at one place. */
+static void path_share(struct known_file **list, size_t n)
+{
+	bool shared = false;
+
+	for (size_t i = 1; i < n; i++) {
+		struct known_file *last = list[i - 1], *f = list[i];
+
+		if (same_place(last, f)) {
+			f->first = last->first;
+			f->first->more++;
+			continue;
+		}
+		if (same_inode(last, f) && !(last->whole && f->whole))
+			last->again = f->again = true;
+		else
+			shared = true;
+	}
+	for (size_t i = 0; i < n; i++)
+		list[i]->shared = shared;
 }
 
 /* Finds files with the same path, in different containers or at different times. 0 or -ENOMEM. */
@@ -114,37 +154,39 @@ static int shared_find(struct filenames *n)
 
 	if (!list)
 		return -ENOMEM;
-	for (struct known_file *f = n->files; f; f = f->hh.next)
+	for (struct known_file *f = n->files; f; f = f->hh.next) {
+		f->first = f;
 		if (f->path && !f->made_up)
 			list[len++] = f;
+	}
 	qsort(list, len, sizeof(struct known_file *), compare);
 	for (size_t first = 0; first < len; first = end) {
 		end = first + 1;
 		while (end < len && !strcmp(list[first]->path, list[end]->path))
 			end++;
-		for (size_t i = first; i < end; i++) {
-			list[i]->shared = !same_inode(list[first], list[end - 1]);
-			if (i > first && same_inode(list[i - 1], list[i]))
-				list[i - 1]->again = list[i]->again = true;
-		}
+		path_share(list + first, end - first);
 	}
 	free(list);
 	return 0;
 }
 
-/* A path unique to this file. */
+/* A path unique to the files at this place. */
 static int row_path(const struct known_file *f, char **ret_by)
 {
 	unsigned int dev = FILE_KEY_DEV(f->by[0]);
-	char inode[64], generation[32];
+	char inode[96] = "", generation[32] = "";
 
-	snprintf(inode, sizeof(inode), "inode %llu on %u:%u", f->by[1], DEV_MAJOR(dev),
-		 DEV_MINOR(dev));
-	snprintf(generation, sizeof(generation), "generation %llu", f->by[0] >> 32);
+	if (f->shared)
+		snprintf(inode, sizeof(inode), "inode %llu on %u:%u", f->by[1], DEV_MAJOR(dev),
+			 DEV_MINOR(dev));
+	if (f->shared && f->more)
+		snprintf(inode + strlen(inode), 32, " and %zu more", f->more);
+	if (f->again)
+		snprintf(generation, sizeof(generation), "%sgeneration %llu", f->shared ? ", " : "",
+			 f->by[0] >> 32);
 	if (!f->shared && !f->again)
 		*ret_by = strdup(f->path);
-	else if (asprintf(ret_by, "%s (%s%s%s)", f->path, f->shared ? inode : "",
-			  f->shared && f->again ? ", " : "", f->again ? generation : "") < 0)
+	else if (asprintf(ret_by, "%s (%s%s)", f->path, inode, generation) < 0)
 		*ret_by = NULL;
 	return *ret_by ? 0 : -ENOMEM;
 }
@@ -163,12 +205,44 @@ static int row_know(struct filenames *n, const unsigned long long by[2])
 	return f->named == NAMED_NOT && FILE_KEY_IS_BDEV(by[0]) ? name_bdev(f) : 0;
 }
 
-static int row_name(struct filenames *n, const unsigned long long by[2], char **ret_by)
+/* Names a row, and gives it the key of the first file at the place. 0 or -ENOMEM. */
+static int row_name(struct filenames *n, unsigned long long by[2], char **ret_by)
 {
-	if (by[1])
-		return row_path(file_of(n, by), ret_by);
+	const struct known_file *first;
+
+	if (by[1]) {
+		first = file_of(n, by)->first;
+		memcpy(by, first->by, sizeof(first->by));
+		return row_path(first, ret_by);
+	}
 	*ret_by = strdup("(no file)");
 	return *ret_by ? 0 : -ENOMEM;
+}
+
+/* Lists the files of rows with several. 0 or -ENOMEM. */
+static int files_list(const struct filenames *n, struct snapshot *sn)
+{
+	struct row_file *list;
+	size_t len = 0;
+
+	for (const struct known_file *f = n->files; f; f = f->hh.next)
+		len += f->first->more > 0;
+	if (!len)
+		return 0;
+	list = calloc(len, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	sn->files = list;
+	for (const struct known_file *f = n->files; f; f = f->hh.next) {
+		if (!f->first->more)
+			continue;
+		memcpy(list->row, f->first->by, sizeof(list->row));
+		memcpy(list->by, f->by, sizeof(list->by));
+		list++;
+	}
+	sn->n_files = len;
+	snapshot_files_sort(sn);
+	return 0;
 }
 
 int filenames_name(struct filenames *n, struct snapshot *sn)
@@ -187,6 +261,10 @@ int filenames_name(struct filenames *n, struct snapshot *sn)
 		err = row_name(n, sn->ops[i].key.by, &sn->ops[i].by);
 	for (size_t i = 0; i < sn->n_rqs && !err; i++)
 		err = row_name(n, sn->rqs[i].key.by, &sn->rqs[i].by);
+	if (!err)
+		err = files_list(n, sn);
+	if (!err && sn->n_files)
+		err = rows_join(sn);
 	filenames_done(n);
 	return err;
 }

@@ -18,7 +18,8 @@ struct filenames {
 int filenames_add(struct filenames *n, const unsigned long long by[2],
 		  const struct file_name *name);
 
-/* Names the rows of @sn, which are by file, and forgets all names. Counts files of operations
+/* Names the rows of @sn, which are by file, joins those of files made one after another at one path
+ * (the others are listed in .files), and forgets all names. Counts files of operations
  * without a name as lost. Files with requests only, such as writeback, are not counted: the inode
  * identifies them. 0 or -ENOMEM. */
 int filenames_name(struct filenames *n, struct snapshot *sn);

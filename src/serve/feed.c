@@ -277,6 +277,8 @@ static void take_snapshot(struct reader *r, const struct snapshot *from, struct 
 	to->helpers = NULL;
 	to->sites = NULL;
 	to->threads = NULL;
+	to->files = NULL; /* no row of this command has several */
+	to->n_files = 0;
 	to->ops = rows_alloc(r, from->n_ops, sizeof(*to->ops));
 	to->rqs = rows_alloc(r, from->n_rqs, sizeof(*to->rqs));
 	to->unfinished = rows_alloc(r, from->n_unfinished, sizeof(*to->unfinished));

@@ -138,7 +138,7 @@ int breakdown_rows_init(struct breakdown_rows *r, const struct breakdown_view *v
 			const struct snapshot *sn)
 {
 	*r = (struct breakdown_rows){
-		.whole = { .v = v, .duration_ns = sn->duration_ns },
+		.whole = { .v = v, .sn = sn, .duration_ns = sn->duration_ns },
 		.ops = calloc(sn->n_ops + 1, sizeof(*r->ops)),
 		.minor = calloc(sn->n_ops + 1, sizeof(*r->minor)),
 		.rqs = calloc(sn->n_rqs + 1, sizeof(*r->rqs)),

@@ -14,6 +14,8 @@
 struct column;
 struct join;
 
+enum { VIEW_FILES = 64 }; /* files of a row which are listed, at most */
+
 struct breakdown_view {
 	enum layer layer;
 	const char *layer_name; /* as the user typed it: "ext4" */
@@ -54,6 +56,7 @@ struct breakdown_view {
 /* The totals for the shares of a row: .ctx of its columns. */
 struct breakdown_whole {
 	const struct breakdown_view *v;
+	const struct snapshot *sn;
 	uint64_t duration_ns;
 	uint64_t io_ns;              /* total time of all operations shown */
 	uint64_t strata[ST_N];       /* the same by stratum */

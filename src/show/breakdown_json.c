@@ -82,6 +82,39 @@ static void put_pattern(struct writer *w, const struct column *list, const void 
 	json_put_end(&w->json, '}');
 }
 
+static void put_file_id(struct json *j, const unsigned long long by[2])
+{
+	unsigned int dev = FILE_KEY_DEV(by[0]);
+	char text[24];
+
+	snprintf(text, sizeof(text), "%u:%u", DEV_MAJOR(dev), DEV_MINOR(dev));
+	json_put_begin(j, NULL, '{');
+	json_put_string(j, "dev", text);
+	json_put_uint(j, "ino", by[1]);
+	json_put_uint(j, "generation", by[0] >> 32);
+	json_put_end(j, '}');
+}
+
+/* Members "files", the first VIEW_FILES files of the row, and "files_count"; null: rows are not by
+ * file, or there is no file. */
+static void put_files(struct writer *w, const struct op_row *r)
+{
+	const struct row_file *list;
+	size_t n = 1;
+
+	if (w->v->by != BY_FILE || !r->key.by[1]) {
+		json_put_null(&w->json, "files");
+		json_put_null(&w->json, "files_count");
+		return;
+	}
+	list = snapshot_files(w->sn, r->key.by, &n);
+	json_put_begin(&w->json, "files", '[');
+	for (size_t i = 0; i < n && i < VIEW_FILES; i++)
+		put_file_id(&w->json, list ? list[i].by : r->key.by);
+	json_put_end(&w->json, ']');
+	json_put_uint(&w->json, "files_count", n);
+}
+
 static void put_op(struct writer *w, const struct op_row *r)
 {
 	const struct columns columns = { .list = op_columns, .ctx = w->whole };
@@ -98,6 +131,7 @@ static void put_op(struct writer *w, const struct op_row *r)
 	if (layer == LAYER_OPS) {
 		put_strata(w, r->strata, r->key.op == OP_COPY_TO ? ~0U : r->missing_layers);
 		put_pattern(w, op_pattern_columns, r, r->pattern);
+		put_files(w, r);
 	}
 	put_hist(w, &r->hist, r->max_ns);
 	json_put_end(j, '}');

@@ -24,7 +24,10 @@
 
 /* The work of helpers: for which process, and for how long. */
 
-enum { ROWS_MOST = 8 }; /* of a table of helpers or of sleeps, without -v and -n */
+enum {
+	ROWS_MOST = 8,   /* of a table of helpers or of sleeps, without -v and -n */
+	FILES_FIRST = 4, /* files of a row which -v lists; -vv lists VIEW_FILES */
+};
 
 /* The key of a row in text. Workers with the same work for the same process are one row, however
  * the process is known. */
@@ -524,6 +527,43 @@ static void put_ops(struct text_out *o, const struct breakdown_view *v,
 	put_more(o, v, rows->n_ops - n, "operations");
 }
 
+/* "500 files on 254:0, one after another: inode 131 (generation 5), ...". */
+static void put_files_of(struct text_out *o, const struct breakdown_view *v, const struct op_row *r,
+			 const struct row_file *files, size_t n)
+{
+	unsigned int dev = FILE_KEY_DEV(files->by[0]);
+	char text[VIEW_FILES * 64 + TEXT_SAFE_CAP(2 * PATH_MAX)];
+	size_t most = v->detail > 1 ? VIEW_FILES : FILES_FIRST, at;
+
+	at = text_safe_n(text, TEXT_SAFE_CAP(2 * PATH_MAX), r->by, strlen(r->by));
+	at += sprintf(text + at, ": %s files on %u:%u, one after another:", text_count(n).s,
+		      DEV_MAJOR(dev), DEV_MINOR(dev));
+	for (size_t i = 0; i < n && i < most; i++)
+		at += sprintf(text + at, "%s inode %llu (generation %llu)", i ? "," : "",
+			      files[i].by[1], files[i].by[0] >> 32);
+	if (n > most)
+		sprintf(text + at, ", %s more", text_count(n - most).s);
+	view_wrap(o, v, text);
+}
+
+/* Says which files the rows shown have, if several; once for each key. */
+static void put_files(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
+		      const struct breakdown_rows *rows)
+{
+	size_t n_ops = v->by == BY_FILE ? rows_at_most(v, rows->n_ops) : 0, n;
+	bool *told = calloc(sn->n_files + 1, sizeof(*told)); /* by the first file of the row */
+	const struct row_file *files;
+
+	for (size_t i = 0; i < n_ops && told; i++) {
+		files = snapshot_files(sn, rows->ops[i]->key.by, &n);
+		if (!files || told[files - sn->files])
+			continue;
+		told[files - sn->files] = true;
+		put_files_of(o, v, rows->ops[i], files, n);
+	}
+	free(told);
+}
+
 static bool any_own(const struct breakdown_rows *rows)
 {
 	const struct columns t = { .list = rq_columns, .ctx = &rows->whole };
@@ -624,6 +664,7 @@ int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapsho
 		} else {
 			put_head(&o, v, sn);
 			put_ops(&o, v, &rows);
+			put_files(&o, v, sn, &rows);
 			put_requests(&o, v, &rows);
 		}
 	}

@@ -207,6 +207,16 @@ static void op_operation(struct value *ret, const void *row, const void *ctx)
 		ret->text = breakdown_op_name(whole->v, r, ret->buf);
 }
 
+/* The number of files made one after another at the path of the row, if there are several. */
+static void op_files(struct value *ret, const void *row, const void *ctx)
+{
+	const struct snapshot *sn = ((const struct breakdown_whole *)ctx)->sn;
+	size_t n;
+
+	ret->unknown = !sn || !snapshot_files(sn, ((const struct op_row *)row)->key.by, &n);
+	ret->n = ret->unknown ? 0 : n;
+}
+
 static void op_kind(struct value *ret, const void *row, const void *ctx)
 {
 	(void)ctx;
@@ -486,6 +496,9 @@ const struct column op_columns[] = {
 	  .help = "number of finished operations" },
 	{ "rate", "rate", VALUE_RATE, .get = op_rate, .max = 7, .rank = 17,
 	  .help = "operations per second" },
+	{ NULL, "files", VALUE_COUNT, .get = op_files, .max = 6, .rank = 17, .optional = true,
+	  .help = "with --by file: number of files made one after another at this path, if there "
+		  "are several" },
 	{ "errors", "failed", OP_SUM(errors, VALUE_COUNT), .max = 6, .rank = 6, .optional = true,
 	  .help = "number of failed operations" },
 	{ "bytes", "bytes", OP_SUM(bytes, VALUE_BYTES), .max = 8, .rank = 14,

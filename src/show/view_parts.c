@@ -15,7 +15,7 @@
 #include "show/columns.h"
 
 enum {
-	LIST_MAX = 40, /* columns of a table, the empty last one included */
+	LIST_MAX = 48, /* columns of a table, the empty last one included */
 	NARROW = 70,   /* columns of a line below which it is narrow */
 };
 

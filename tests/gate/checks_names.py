@@ -229,6 +229,29 @@ def together(gate: Gate) -> None:
                **trace.lost())
 
 
+@suite("names.anew")
+def anew(gate: Gate) -> None:
+    """A journal that is made anew 23 times is one row, with all its files; one of the same path in
+    another directory is another."""
+    at = places.place(gate, "ext4").point
+    recording = machine.scratch(gate.kept) / "anew.ios"
+    fill(at / "other", "journal")
+    (at / "view").mkdir()
+    script = f"""for i in $(seq 23); do echo >{at}/view/journal; head -c1 {at}/view/journal; rm {at}/view/journal; done
+unshare -m sh -c 'mount --bind {at}/other {at}/view && head -c1 {at}/view/journal'"""
+    with Trace("--by", "file", "--op", "read", command=["sh", "-c", script]) as live:
+        pass
+    with Record(recording, command=["sh", "-c", script]):
+        pass
+    shown = {"live": live.rows(fs="ext4"),
+             "report": [row for row in report("-j", "--by", "file", "--op", "read", str(recording))[0]["ops"]
+                        if row["fs"] == "ext4"]}
+    for name, rows in shown.items():
+        found = sorted((row["count"], row["files_count"], len({str(f) for f in row["files"]}))
+                       for row in rows if row["key"].startswith(f"{at}/view/journal"))
+        gate.check(name, found == [(1, 1, 1), (23, 23, 23)], found=str(found))
+
+
 @suite("names.reuse", 200)
 def reuse(gate: Gate) -> None:
     """Files that come and go, each with the inode of the one before."""

@@ -2010,6 +2010,7 @@ static const char every_member[] =
 	"\"comm\":\"cat\",\"container\":\"13\",\"container_name\":\"web\",\"runtime\":"
 	"\"docker\",\"pod\":null,"
 	"\"dev\":\"sda\",\"major\":8,\"minor\":1,\"op\":\"D\","
+	"\"files\":null,\"files_count\":null,"
 	"\"count\":24,\"rate\":4.800000,\"errors\":5,\"bytes\":512,\"requeues\":6,"
 	"\"unqueued\":4,\"outside\":2,\"tag_ns\":100,\"queue_ns\":240,\"device_ns\":480,"
 	"\"tag_mean_ns\":5,\"queue_mean_ns\":12,\"device_mean_ns\":20,\"own_mean_ns\":null,"

@@ -13,18 +13,26 @@
 
 enum { DEV = 8 << 20 | 1 };
 
+/* Adds the name @leaf, not complete if it begins with a dot, to @name. */
+static void leaf_add(struct filenames *n, const unsigned long long by[2], struct file_name *name,
+		     const char *leaf)
+{
+	if (leaf) {
+		strcpy(name->names, leaf);
+		name->len = strlen(leaf) + 1;
+		name->complete = *leaf != '.';
+	}
+	assert_int_equal(filenames_add(n, by, name), 0);
+}
+
 /* A name that was read: of the file of that generation and inode. */
 static void name_read(struct filenames *n, unsigned int generation, unsigned long long ino,
 		      const char *leaf, bool deleted)
 {
 	const unsigned long long by[2] = { FILE_KEY(DEV, false, generation), ino };
-	struct file_name name = { .complete = leaf != NULL, .deleted = deleted };
+	struct file_name name = { .deleted = deleted };
 
-	if (leaf) {
-		strcpy(name.names, leaf);
-		name.len = strlen(leaf) + 1;
-	}
-	assert_int_equal(filenames_add(n, by, &name), 0);
+	leaf_add(n, by, &name, leaf);
 }
 
 /* Reads the name of a block device, whose inode is 94. */
@@ -97,53 +105,99 @@ static void a_file_without_a_name_is_counted_once(void **state)
 	assert_called(&n, 1, 0, "(no file)", 0);
 }
 
-/* As in containers: each its own root, and the same paths below it. Or a file that was made again,
- * with the inode that it had before. */
+/* A file made one after another at one path, or in containers, each with its own root and the same
+ * paths below it. */
+struct at_path {
+	unsigned int dev, generation;
+	unsigned long long inode;
+	unsigned short directory;
+	const char *name, *expected;
+};
+
+/* Rows of operations and of requests, one of each for each of @cases, named. */
+static void rows_named(const struct at_path *cases, size_t len, struct snapshot *ret)
+{
+	struct filenames n = {};
+
+	*ret = (struct snapshot){ .n_ops = len,
+				  .ops = calloc(len, sizeof(*ret->ops)),
+				  .n_rqs = len,
+				  .rqs = calloc(len, sizeof(*ret->rqs)) };
+	assert_non_null(ret->ops);
+	assert_non_null(ret->rqs);
+	for (size_t i = 0; i < len; i++) {
+		struct file_name name = { .directory = cases[i].directory };
+		unsigned long long *by = ret->ops[i].key.by;
+
+		by[0] = FILE_KEY(cases[i].dev, false, cases[i].generation);
+		by[1] = cases[i].inode;
+		ret->ops[i].count = ret->rqs[i].count = 1;
+		memcpy(ret->rqs[i].key.by, by, sizeof(ret->rqs[i].key.by));
+		leaf_add(&n, by, &name, cases[i].name);
+	}
+	assert_int_equal(filenames_name(&n, ret), 0);
+	assert_null(n.files);
+}
+
 static void files_of_one_path_are_told_apart(void **state)
 {
-	static const struct {
-		unsigned int generation;
-		unsigned long long inode;
-		const char *name, *expected;
-	} cases[] = {
-		{ 0, 13, "a", "/a (inode 13 on 8:1)" },
-		{ 0, 12, "a", "/a (inode 12 on 8:1)" },
-		{ 0, 14, "b", "/b" },
-		{ 0, 15, "c", "/c (generation 0)" },
-		{ 0xfedcba98, 15, "c", "/c (generation 4275878552)" },
-		{ 1, 16, "d", "/d (inode 16 on 8:1, generation 1)" },
-		{ 0, 17, "d", "/d (inode 17 on 8:1)" },
-		{ 2, 16, "d", "/d (inode 16 on 8:1, generation 2)" },
-		{ 1, 18, "e", "/e" },
-		{ 2, 18, "f", "/f" },
-		{ 1, 19, NULL, "<8:1>/inode 19 (generation 1)" },
-		{ 2, 19, NULL, "<8:1>/inode 19 (generation 2)" },
+	static const struct at_path cases[] = {
+		{ DEV, 0, 13, 1, "a", "/a (inode 13 on 8:1)" },
+		{ DEV, 0, 12, 3, "a", "/a (inode 12 on 8:1)" },
+		{ DEV + 1, 0, 12, 3, "a", "/a (inode 12 on 8:2)" },
+		{ DEV, 0, 14, 1, "b", "/b" },
+		{ DEV, 0, 15, 1, ".c", ".../.c (generation 0)" },
+		{ DEV, 0xfedcba98, 15, 1, ".c", ".../.c (generation 4275878552)" },
+		{ DEV, 1, 18, 1, "e", "/e" },
+		{ DEV, 2, 18, 1, "f", "/f" },
+		{ DEV, 1, 19, 0, NULL, "<8:1>/inode 19 (generation 1)" },
+		{ DEV, 2, 19, 0, NULL, "<8:1>/inode 19 (generation 2)" },
+		{ DEV, 1, 20, 1, ".g", ".../.g (inode 20 on 8:1)" },
+		{ DEV, 1, 21, 1, ".g", ".../.g (inode 21 on 8:1)" },
 	};
 	const size_t len = sizeof(cases) / sizeof(*cases);
-	struct filenames n = {};
-	struct snapshot sn = {
-		.n_ops = len,
-		.ops = calloc(len, sizeof(*sn.ops)),
-		.n_rqs = len,
-		.rqs = calloc(len, sizeof(*sn.rqs)),
-	};
+	struct snapshot sn;
 
 	(void)state;
-	assert_non_null(sn.ops);
-	assert_non_null(sn.rqs);
-	for (size_t i = 0; i < len; i++) {
-		sn.ops[i].key.by[0] = FILE_KEY(DEV, false, cases[i].generation);
-		sn.ops[i].key.by[1] = cases[i].inode;
-		memcpy(sn.rqs[i].key.by, sn.ops[i].key.by, sizeof(sn.rqs[i].key.by));
-		if (cases[i].name)
-			name_read(&n, cases[i].generation, cases[i].inode, cases[i].name, false);
-	}
-	assert_int_equal(filenames_name(&n, &sn), 0);
+	rows_named(cases, len, &sn);
+	assert_int_equal(sn.n_ops, len);
+	assert_int_equal(sn.n_files, 0);
 	for (size_t i = 0; i < len; i++) {
 		assert_string_equal(sn.ops[i].by, cases[i].expected);
 		assert_string_equal(sn.rqs[i].by, cases[i].expected);
 	}
-	assert_null(n.files);
+	snapshot_free(&sn);
+}
+
+/* A journal, an editor's save, a rotated log: each time another inode, or another generation. */
+static void files_made_anew_at_one_path_are_one_row(void **state)
+{
+	static const struct at_path cases[] = {
+		{ DEV, 3, 13, 1, "j", NULL }, { DEV, 2, 13, 1, "j", NULL },
+		{ DEV, 1, 12, 1, "j", NULL }, { DEV, 1, 13, 5, "j", NULL },
+		{ DEV, 1, 14, 1, "k", NULL }, { DEV, 2, 14, 1, "k", NULL },
+	};
+	static const char *const names[] = { "/j (inode 12 on 8:1 and 2 more)",
+					     "/j (inode 13 on 8:1)", "/k" };
+	static const size_t files[] = { 3, 1, 2 };
+	const struct row_file *list;
+	struct snapshot sn;
+	size_t n;
+
+	(void)state;
+	rows_named(cases, 6, &sn);
+	assert_int_equal(sn.n_ops, 3);
+	assert_int_equal(sn.n_rqs, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_string_equal(sn.ops[i].by, names[i]);
+		assert_string_equal(sn.rqs[i].by, names[i]);
+		assert_int_equal(sn.ops[i].count, files[i]);
+		assert_int_equal(sn.rqs[i].count, files[i]);
+		n = 1;
+		list = snapshot_files(&sn, sn.ops[i].key.by, &n);
+		assert_int_equal(n, files[i]);
+		assert_true(files[i] == 1 ? !list : list[n - 1].by[1] > 11);
+	}
 	snapshot_free(&sn);
 }
 
@@ -213,6 +267,7 @@ int main(void)
 		cmocka_unit_test(an_inode_used_again_is_another_file),
 		cmocka_unit_test(a_file_without_a_name_is_counted_once),
 		cmocka_unit_test(files_of_one_path_are_told_apart),
+		cmocka_unit_test(files_made_anew_at_one_path_are_one_row),
 		cmocka_unit_test(files_of_requests_are_named),
 		cmocka_unit_test(a_device_is_one_file),
 		cmocka_unit_test(a_key_has_room_for_all_of_a_file),

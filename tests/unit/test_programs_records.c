@@ -849,6 +849,7 @@ static void test_paths(void **state)
 	struct dentry chroot = { .d_parent = &ext4.root, .d_name.name = (const u8 *)"jail" };
 	static char is_long[200];
 	struct dentry deep[PATH_DEPTH + 3], above;
+	struct inode directory = { .i_ino = 23 };
 	struct file_name n;
 
 	(void)state;
@@ -859,6 +860,15 @@ static void test_paths(void **state)
 	ext4.dentry.d_hash.pprev = NULL;
 	assert_true(named().deleted);
 	ext4.dentry.d_hash.pprev = (void *)1;
+	/* files of the same directory have the same hash of it */
+	assert_int_equal(n.directory, 0);
+	ext4.root.d_inode = &directory;
+	n = named();
+	assert_int_not_equal(n.directory, 0);
+	assert_int_equal(named().directory, n.directory);
+	directory.i_ino = 1009;
+	assert_int_not_equal(named().directory, n.directory);
+	ext4.root.d_inode = NULL;
 	/* below the process's own root directory */
 	ext4.dentry.d_parent = &chroot;
 	root_fs.root = (struct path){ &ext4.mount.mnt, &chroot };
