@@ -36,8 +36,8 @@ static const struct range combining[] = {
 	{ 0x0670, 0x0670 }, { 0x06d6, 0x06dc }, { 0x06df, 0x06e4 }, { 0x0900, 0x0902 },
 	{ 0x093c, 0x093c }, { 0x0941, 0x0948 }, { 0x094d, 0x094d }, { 0x0e31, 0x0e31 },
 	{ 0x0e34, 0x0e3a }, { 0x0e47, 0x0e4e }, { 0x1160, 0x11ff }, { 0x1ab0, 0x1aff },
-	{ 0x1dc0, 0x1dff }, { 0x20d0, 0x20ff }, { 0x302a, 0x302d }, { 0x3099, 0x309a },
-	{ 0xfe20, 0xfe2f },
+	{ 0x1dc0, 0x1dff }, { 0x200c, 0x200d }, { 0x20d0, 0x20ff }, { 0x302a, 0x302d },
+	{ 0x3099, 0x309a }, { 0xfe0e, 0xfe0f }, { 0xfe20, 0xfe2f },
 };
 
 static const struct range wide[] = {
@@ -144,15 +144,48 @@ void text_ascii_only(void)
 	ascii_only = true;
 }
 
+enum { ZWNJ = 0x200c, ZWJ = 0x200d, TEXT_STYLE = 0xfe0e, EMOJI_STYLE = 0xfe0f };
+
+static bool is_joiner(uint32_t cp)
+{
+	return cp == ZWNJ || cp == ZWJ;
+}
+
+static bool is_style(uint32_t cp)
+{
+	return cp == TEXT_STYLE || cp == EMOJI_STYLE;
+}
+
+/*
+ * Whether @cp, invisible by itself, is part of the writing: a joiner between two letters or emoji,
+ * as in Persian, or the style of an emoji. Between ASCII it would only hide. @before: the character
+ * before, 0 if that was escaped; @after: the text after.
+ */
+static bool is_writing(uint32_t cp, uint32_t before, const char *after, size_t len)
+{
+	uint32_t next = 0;
+
+	if (is_style(cp))
+		return before < 0x80 ? before && strchr("#*0123456789", before)
+				     : !is_joiner(before) && !is_style(before);
+	if (!is_joiner(cp) || before < 0x80 || is_joiner(before))
+		return false;
+	return utf8_decode(after, len, &next) && next >= 0x80 && !in_ranges(unsafe, next);
+}
+
 static size_t safe(char *dst, size_t cap, const char *src, size_t len, bool ascii)
 {
+	uint32_t before = 0;
 	size_t out = 0;
 
 	while (len) {
 		uint32_t cp = 0;
 		size_t n = utf8_decode(src, len, &cp), put;
+		bool stays = n && (cp < 0x80 || !ascii) &&
+			     (!in_ranges(unsafe, cp) || is_writing(cp, before, src + n, len - n));
 
-		if (n && !in_ranges(unsafe, cp) && (cp < 0x80 || !ascii)) {
+		before = stays ? cp : 0;
+		if (stays) {
 			put = keep(dst + out, cap - 1 - out, src, n);
 		} else {
 			n = n ? n : 1;

@@ -46,6 +46,32 @@ static void printable_utf8_stays(void **state)
 	safe_is("e\xcc\x81", "e\xcc\x81");
 }
 
+/* Joiners and styles that belong to the writing; between other characters they would only hide. */
+static void emoji_and_joined_letters_stay(void **state)
+{
+#define ZWNJ_ "\xe2\x80\x8c"
+#define ZWJ_  "\xe2\x80\x8d"
+#define STYLE "\xef\xb8\x8f"
+#define HEART "\xe2\x9d\xa4"
+#define MAN   "\xf0\x9f\x91\xa8"
+	static const char persian[] = "\xd9\x85\xdb\x8c" ZWNJ_ "\xd8\xb1\xd9\x88\xd8\xaf";
+
+	(void)state;
+	safe_is(persian, persian);
+	safe_is(HEART STYLE, HEART STYLE);
+	safe_is("1" STYLE, "1" STYLE);
+	safe_is(MAN ZWJ_ HEART STYLE ZWJ_ MAN, MAN ZWJ_ HEART STYLE ZWJ_ MAN);
+	safe_is("su" ZWJ_ "do", "su\\xe2\\x80\\x8ddo");
+	safe_is(ZWNJ_ MAN, "\\xe2\\x80\\x8c" MAN);
+	safe_is(MAN ZWJ_, MAN "\\xe2\\x80\\x8d");
+	safe_is(MAN ZWJ_ "\xe2\x80\xae", MAN "\\xe2\\x80\\x8d\\xe2\\x80\\xae");
+	safe_is(MAN ZWJ_ ZWJ_ MAN, MAN "\\xe2\\x80\\x8d\\xe2\\x80\\x8d" MAN);
+	safe_is("a" STYLE, "a\\xef\\xb8\\x8f");
+	safe_is(HEART STYLE STYLE, HEART STYLE "\\xef\\xb8\\x8f");
+	assert_int_equal(text_width(persian), 5);
+	assert_int_equal(text_width(MAN ZWJ_ MAN), 4);
+}
+
 static void malformed_utf8_is_escaped(void **state)
 {
 	(void)state;
@@ -453,6 +479,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_byte_alone),
 		cmocka_unit_test(printable_utf8_stays),
+		cmocka_unit_test(emoji_and_joined_letters_stay),
 		cmocka_unit_test(malformed_utf8_is_escaped),
 		cmocka_unit_test(controls_are_escaped),
 		cmocka_unit_test(a_backslash_is_not_taken_for_an_escape),
