@@ -499,7 +499,8 @@ void columns_html(struct text_out *o, const struct columns *t, const void *row)
 const struct column *columns_find(const struct column *list, const char *name)
 {
 	for (const struct column *c = list; column_is(c); c++)
-		if ((c->name && !strcmp(c->name, name)) || (c->title && !strcmp(c->title, name)))
+		if ((c->name && !strcmp(c->name, name)) || (c->title && !strcmp(c->title, name)) ||
+		    (c->was && !strcmp(c->was, name)))
 			return c;
 	return NULL;
 }

@@ -42,6 +42,7 @@ struct column {
 	const char *help; /* for the manual; no capital, no full stop */
 	int max;          /* maximum width of cells in text; 0: the width left by other columns */
 	int rank;         /* in long lines, the highest rank is left out first; 0: never */
+	const char *was;  /* an earlier title, which columns_find() takes, too */
 	enum text_cut cut;
 	unsigned int of; /* for the owner of the list: the set of its tables with this column */
 	bool optional;   /* left out of text if 0 or unknown in all rows */

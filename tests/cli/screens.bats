@@ -73,9 +73,9 @@ share, of = re.search(r", (\d+) % of it (\w+ \w+)", text.replace("\n", " ")).gro
 assert abs(int(share) - 100 * top["io_share"]) <= 0.51 and of == f"{top['op']} {top['fs']}", (share, of)
 # where the time went: the strata that the letters stand for
 SHARES = {"C cpu": ("syscall", "vfs", "fs"), "D device": ("device",), "q queue": ("tag", "queue"),
-          "r run queue": ("runq", "preempt"), "k kernel thread": ("helper",), "l lock": ("lock",),
+          "r waiting for a CPU": ("runq", "preempt"), "k kernel thread": ("helper",), "l lock": ("lock",),
           "o other": ("throttle", "complete", "sleep")}
-shares = re.findall(r"([CDqrklo] [a-z ]+) (\d+) %", blocks[0])
+shares = re.findall(r"([CDqrklo] [a-zCPU ]+) (\d+) %", blocks[0].replace("\n ", ""))
 assert shares
 for name, percent in shares:
     ns = sum(data["strata"][st] or 0 for st in SHARES[name])
@@ -216,8 +216,10 @@ export -f files
 	write=(dd if=/dev/zero of="$dir/file" bs=4k count=23 oflag=direct conv=fsync status=none)
 	COLUMNS=60 "$iostrata" breakdown -o - --sort p90_ns -- "${write[@]}" >"$tmp/out"
 	grep -qE '^operation .* p90_ns' "$tmp/out"
-	"$iostrata" breakdown -j --sort "run queue" -- "${write[@]}" >"$tmp/out"
-	json '[.ops[] | (.strata.runq + .strata.preempt) / .total_ns] | . == (sort | reverse)' "$tmp/out"
+	for title in "waiting for a CPU" "run queue"; do # the second was its name
+		"$iostrata" breakdown -j --sort "$title" -- "${write[@]}" >"$tmp/out"
+		json '[.ops[] | (.strata.runq + .strata.preempt) / .total_ns] | . == (sort | reverse)' "$tmp/out"
+	done
 	"$iostrata" breakdown -j -T blk --sort count -- "${write[@]}" >"$tmp/out"
 	json '[.requests[].count] | length > 0 and . == (sort | reverse)' "$tmp/out"
 	expect 2 breakdown -T blk --sort io_share -D 1
