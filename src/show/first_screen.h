@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * first_screen.h - the default screen, answer first. At most 24 lines, however much was traced;
- * rows left out are counted, and -v shows them.
+ * first_screen.h - the default screen, answer first. At most 24 lines of 80 columns, however much
+ * was traced; rows left out are counted, and -v shows them.
  */
 #ifndef IOSTRATA_SHOW_FIRST_SCREEN_H
 #define IOSTRATA_SHOW_FIRST_SCREEN_H

@@ -77,10 +77,10 @@ const char *view_paint(const struct breakdown_view *v, enum paint p)
 
 void view_line(struct text_out *o, const struct breakdown_view *v, const char *safe)
 {
-	char fit[1024];
+	int indent = strspn(safe, " ");
 
-	text_fit(fit, sizeof(fit), safe, view_cut(v), TEXT_CUT_TAIL);
-	text_put(o, "%s\n", fit);
+	text_fill(o, ' ', indent);
+	text_wrap(o, safe, indent, indent + 2, view_cut(v));
 }
 
 void view_wrap(struct text_out *o, const struct breakdown_view *v, const char *safe)
@@ -370,23 +370,44 @@ static void put_sum(struct text_out *o, const struct breakdown_view *v, const st
 	text_put(o, "%s\n", fit);
 }
 
+/* Writes "run queue 1.5, wake-up 1.3, rest 0.6" about the strata in @list: the first ones of them,
+ * as many as fit in @columns. */
+static void rest_text(char *dst, size_t cap, const struct waterfall *w, const int *list, int n,
+		      int columns)
+{
+	for (int told = n; told >= 0; told--) {
+		uint64_t rest = 0;
+		int len = 0;
+
+		*dst = '\0';
+		for (int i = 0; i < n; i++) {
+			if (i < told)
+				len += snprintf(dst + len, cap - len, "%s%s %.1f", i ? ", " : "",
+						stratum_label(list[i]),
+						100.0 * w->strata[list[i]] / w->total_ns);
+			else
+				rest += w->strata[list[i]];
+		}
+		if (told && told < n)
+			len += snprintf(dst + len, cap - len, ", rest %.1f",
+					100.0 * rest / w->total_ns);
+		if (len <= columns)
+			return;
+	}
+}
+
 /* Writes one line for the remaining strata. */
 static void put_rest(struct text_out *o, const struct breakdown_view *v, const struct waterfall *w,
 		     const int *list, int n)
 {
-	char text[256], fit[256];
+	char text[256];
 	uint64_t sum = 0;
-	int len = 0;
 
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < n; i++)
 		sum += w->strata[list[i]];
-		len += snprintf(text + len, sizeof(text) - len, "%s%s %.1f", i ? ", " : "",
-				stratum_label(list[i]), 100.0 * w->strata[list[i]] / w->total_ns);
-	}
-	text_fit(fit, sizeof(fit), text, view_cut(v) - w->indent - BAR_FIXED_COLUMNS,
-		 TEXT_CUT_TAIL);
-	text_put(o, "%-*s %7s %10s  %s\n", NAME_COLUMNS, "other", text_percent(sum, w->total_ns).s,
-		 view_time(v, sum / w->count).s, fit);
+	rest_text(text, sizeof(text), w, list, n, view_cut(v) - w->indent - BAR_FIXED_COLUMNS);
+	text_put(o, "%-*s %7s %10s%s%s\n", NAME_COLUMNS, "other", text_percent(sum, w->total_ns).s,
+		 view_time(v, sum / w->count).s, *text ? "  " : "", text);
 }
 
 /* Lists all strata above 0; with @by_size, biggest first. Returns their number. */
@@ -599,18 +620,27 @@ static bool any_libaio(const struct snapshot *sn)
 	return false;
 }
 
+enum { MISSING_FIRST = 4 }; /* what is missing, on a terminal: further names are counted */
+
 /* Writes "; not measured: vfs, fs (this kernel)". Among operations libaio is named only if it was
  * used: its calls show this. */
 static int missing_text(char *dst, size_t cap, const struct breakdown_view *v,
 			const struct snapshot *sn)
 {
-	int n = 0;
+	int n = 0, more = 0, told = 0;
 
-	for (int i = 0; i < MISSING_N; i++)
-		if (breakdown_missing(v, i) &&
-		    (i != MISSING_AIO || v->layer != LAYER_OPS || any_libaio(sn)))
-			n += snprintf(dst + n, cap - n, "%s%s",
-				      n ? ", " : "; not measured: ", breakdown_missing_label(i));
+	for (int i = 0; i < MISSING_N; i++) {
+		if (!breakdown_missing(v, i) ||
+		    (i == MISSING_AIO && v->layer == LAYER_OPS && !any_libaio(sn)))
+			continue;
+		if (v->terminal && told == MISSING_FIRST)
+			more++;
+		else
+			n += snprintf(dst + n, cap - n, "%s%s", told++ ? ", " : "; not measured: ",
+				      breakdown_missing_label(i));
+	}
+	if (more)
+		n += snprintf(dst + n, cap - n, " and %d more", more);
 	if (n && !v->recording && v->layer != LAYER_VFS)
 		n += snprintf(dst + n, cap - n, " (this kernel)");
 	return n;

@@ -43,7 +43,7 @@ enum paint {
 };
 const char *view_paint(const struct breakdown_view *v, enum paint p);
 
-/* One line of safe text. */
+/* One line of safe text; on a terminal it is wrapped as view_wrap() does. */
 void view_line(struct text_out *o, const struct breakdown_view *v, const char *safe);
 
 /* Safe text in lines as wide as the view; the second and later lines are indented. */
