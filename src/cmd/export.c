@@ -9,6 +9,7 @@
 #include "base/reason.h"
 #include "base/text.h"
 #include "capture/recording.h"
+#include "capture/server_request_row.h"
 #include "common/archive.h"
 #include "export/blktrace.h"
 #include "export/chrome.h"
@@ -106,6 +107,11 @@ static const struct opt_example examples[] = {
 	{},
 };
 
+static const struct opt_columns columns[] = {
+	{ "Requests to servers", server_request_columns },
+	{},
+};
+
 static const struct opt_table table = {
 	.name = "iostrata export",
 	.summary = "write recordings in another format",
@@ -113,10 +119,13 @@ static const struct opt_table table = {
 		 "operations. Requests are non-blocking operations of their disk. Both have their "
 		 "strata as attributes. Parquet: operations.parquet, requests.parquet and "
 		 "losses.parquet have the columns of the CSV of 'iostrata report', and host, "
-		 "boot_id and time. A truncated recording is exported as far as it can be read; "
+		 "boot_id and time. Recorded requests to servers are in server_requests.parquet, "
+		 "and on locations of their server. A truncated recording is exported as far as it "
+		 "can be read; "
 		 "then the exit code is 1.",
 	.groups = groups,
 	.args = args,
+	.columns = columns,
 	.examples = examples,
 };
 
@@ -223,6 +232,7 @@ static int to_chrome(const struct export *e, FILE *f, struct reason *why)
 	struct chrome_counts c;
 	struct recording rec;
 	enum machine machine = MACHINES;
+	char servers[64];
 	int got;
 
 	if (!recording_open(&rec, f, e->files[0],
@@ -233,9 +243,10 @@ static int to_chrome(const struct export *e, FILE *f, struct reason *why)
 	got = chrome_export(f, e->files[0], e->output, CHROME_BYTES, syscall_names(machine), &c,
 			    why);
 	if (got >= 0)
-		cmd_say("%s operation%s, %s request%s, %s file%s", text_count(c.ops).s,
+		cmd_say("%s operation%s, %s request%s%s, %s file%s", text_count(c.ops).s,
 			text_plural(c.ops), text_count(c.requests).s, text_plural(c.requests),
-			text_count(c.files).s, text_plural(c.files));
+			archive_to_servers(servers, c.server_requests), text_count(c.files).s,
+			text_plural(c.files));
 	return got;
 }
 

@@ -49,14 +49,24 @@ int archive_write(char *const *files, int n, const struct otf2_conf *conf,
 	return got;
 }
 
+const char *archive_to_servers(char buf[64], uint64_t n)
+{
+	buf[0] = '\0';
+	if (n)
+		snprintf(buf, 64, ", %s request%s to servers", text_count(n).s, text_plural(n));
+	return buf;
+}
+
 void archive_say(FILE *f, const char *dir, const struct otf2_counts *counts)
 {
-	char safe[TEXT_SAFE_CAP(256)], text[sizeof(safe) + 256];
+	char safe[TEXT_SAFE_CAP(256)], servers[64], text[sizeof(safe) + 256];
 
 	text_safe(safe, sizeof(safe), dir);
-	snprintf(text, sizeof(text), "%s: %s operation%s, %s request%s, %s location%s, %s handle%s",
-		 safe, text_count(counts->ops).s, text_plural(counts->ops),
+	snprintf(text, sizeof(text),
+		 "%s: %s operation%s, %s request%s%s, %s location%s, %s handle%s", safe,
+		 text_count(counts->ops).s, text_plural(counts->ops),
 		 text_count(counts->requests).s, text_plural(counts->requests),
+		 archive_to_servers(servers, counts->server_requests),
 		 text_count(counts->locations).s, text_plural(counts->locations),
 		 text_count(counts->handles).s, text_plural(counts->handles));
 	text_message(f, text);
@@ -102,13 +112,14 @@ int archive_tables(char *const *files, int n, const struct tables_conf *conf,
 
 void archive_tables_say(FILE *f, const char *dir, const struct tables_counts *counts)
 {
-	char safe[TEXT_SAFE_CAP(256)], text[sizeof(safe) + 256];
+	char safe[TEXT_SAFE_CAP(256)], servers[64], text[sizeof(safe) + 256];
 	const uint64_t *rows = counts->rows;
 
 	text_safe(safe, sizeof(safe), dir);
-	snprintf(text, sizeof(text), "%s: %s operation%s, %s request%s, %s loss%s, %s file%s", safe,
-		 text_count(rows[TABLE_OPS]).s, text_plural(rows[TABLE_OPS]),
+	snprintf(text, sizeof(text), "%s: %s operation%s, %s request%s%s, %s loss%s, %s file%s",
+		 safe, text_count(rows[TABLE_OPS]).s, text_plural(rows[TABLE_OPS]),
 		 text_count(rows[TABLE_REQUESTS]).s, text_plural(rows[TABLE_REQUESTS]),
+		 archive_to_servers(servers, rows[TABLE_SERVER_REQUESTS]),
 		 text_count(rows[TABLE_LOSSES]).s, rows[TABLE_LOSSES] == 1 ? "" : "es",
 		 text_count(counts->files).s, text_plural(counts->files));
 	text_message(f, text);

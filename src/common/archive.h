@@ -11,6 +11,9 @@
 int archive_write(char *const *files, int n, const struct otf2_conf *conf,
 		  struct otf2_counts *counts, struct reason *why);
 
+/* ", 23 requests to servers", in @buf; "" if there is none. */
+const char *archive_to_servers(char buf[64], uint64_t n);
+
 /* Prints the counts of the archive in @dir, for people. */
 void archive_say(FILE *f, const char *dir, const struct otf2_counts *counts);
 

@@ -206,7 +206,7 @@ static int step_put(void *arg, const struct recording *rec, const struct step_ev
 	const struct stored_request *rq = &ev->rq;
 	int err;
 
-	if (ev->is_op)
+	if (ev->kind != CHUNK_REQUESTS)
 		return 0;
 	x->rec = rec;
 	x->why = why;
@@ -262,7 +262,7 @@ int blktrace_export(FILE *f, const char *name, const char *dir, struct blktrace_
 		    struct reason *why)
 {
 	struct exporting x = { .dir = dir, .counts = ret_counts };
-	const struct order_target to = { op_skip, step_put, loss_skip, &x };
+	const struct order_target to = { op_skip, step_put, loss_skip, &x, false };
 	struct recording rec;
 	struct order order;
 	struct reason closing;

@@ -18,17 +18,23 @@
 #include "base/names.h"
 #include "base/reason.h"
 #include "capture/event_row.h"
+#include "capture/server_request_row.h"
 #include "export/order.h"
 #include "host/newfile.h"
 
-enum { DISK_PIDS = 1 << 30, ARGS_MAX = 64 };
+/* The first pid of disks and of servers, above all pids of processes. */
+#define DISK_PIDS   (1ULL << 30)
+#define SERVER_PIDS (1ULL << 31)
 
-/* A thread or disk. */
+enum { ARGS_MAX = 64 };
+
+/* A thread, disk or server. */
 struct named {
-	uint64_t id; /* pid << 32 | tid */
+	uint64_t key; /* of a server: the number of its name; else .id */
+	uint64_t id;  /* of its track: pid << 32 | tid */
 	char comm[COMM_LEN];
 	uint64_t file; /* number of the last file that has its name */
-	/* in flight, of a disk */
+	/* in flight, of a disk; of a server .requests only */
 	int64_t requests, bytes;
 	UT_hash_handle hh;
 };
@@ -44,9 +50,10 @@ struct exporting {
 	struct newfile out; /* packed bytes go there */
 	gzFile gz;
 	uint64_t bytes; /* so far, before packing */
-	struct named *named;
+	struct named *named, *servers;
 	struct event_names names;
-	const struct column *op_args[ARGS_MAX], *rq_args[ARGS_MAX]; /* a NULL ends each */
+	/* a NULL ends each */
+	const struct column *op_args[ARGS_MAX], *rq_args[ARGS_MAX], *server_args[ARGS_MAX];
 	struct reason *why;
 };
 
@@ -97,12 +104,12 @@ static int file_open(struct exporting *x)
 	return 0;
 }
 
-static void named_clear(struct exporting *x)
+static void named_clear(struct named **set)
 {
 	struct named *n, *next;
 
-	HASH_ITER (hh, x->named, n, next) {
-		HASH_DEL(x->named, n);
+	HASH_ITER (hh, *set, n, next) {
+		HASH_DEL(*set, n);
 		free(n);
 	}
 }
@@ -176,18 +183,21 @@ static void put_name(struct exporting *x, const char *what, uint64_t id, const c
 	json_put_end(j, '}');
 }
 
-/* @ret_new: this file has no name of it yet. NULL: out of memory. */
-static struct named *named_find(struct exporting *x, uint64_t id, bool *ret_new)
+/* The item of @key in @set; a new one gets the track @id. @ret_new: this file has no name of it
+ * yet. NULL: out of memory. */
+static struct named *named_find(struct exporting *x, struct named **set, uint64_t key, uint64_t id,
+				bool *ret_new)
 {
 	struct named *n;
 
-	HASH_FIND(hh, x->named, &id, sizeof(id), n);
+	HASH_FIND(hh, *set, &key, sizeof(key), n);
 	if (!n) {
 		n = calloc(1, sizeof(*n));
 		if (!n)
 			return NULL;
+		n->key = key;
 		n->id = id;
-		HASH_ADD(hh, x->named, id, sizeof(n->id), n);
+		HASH_ADD(hh, *set, key, sizeof(n->key), n);
 	}
 	*ret_new = n->file != x->counts->files;
 	n->file = x->counts->files;
@@ -199,7 +209,7 @@ static int thread_track(struct exporting *x, const struct catalog_thread *t, uin
 {
 	uint64_t id = t ? (uint64_t)t->pid << 32 | t->tid : 0;
 	bool is_new;
-	struct named *n = named_find(x, id, &is_new);
+	struct named *n = named_find(x, &x->named, id, id, &is_new);
 
 	if (!n)
 		return -ENOMEM;
@@ -217,7 +227,8 @@ static int thread_track(struct exporting *x, const struct catalog_thread *t, uin
 static struct named *disk_track(struct exporting *x, const struct event_row *s)
 {
 	bool is_new;
-	struct named *n = named_find(x, (DISK_PIDS + s->rq->dev) << 32, &is_new);
+	uint64_t id = (DISK_PIDS + s->rq->dev) << 32;
+	struct named *n = named_find(x, &x->named, id, id, &is_new);
 
 	if (n && is_new)
 		put_name(x, "process_name", n->id,
@@ -228,11 +239,24 @@ static struct named *disk_track(struct exporting *x, const struct event_row *s)
 	return n;
 }
 
+/* The track of a server: a process with a number above those of disks. NULL: out of memory. */
+static struct named *server_track(struct exporting *x, uint64_t number, const char *server)
+{
+	uint64_t id = (SERVER_PIDS + HASH_COUNT(x->servers)) << 32;
+	bool is_new;
+	struct named *n = named_find(x, &x->servers, number, id, &is_new);
+
+	if (n && is_new)
+		put_name(x, "process_name", n->id, server[0] ? server : "server", SIZE_MAX);
+	return n;
+}
+
 /* Whether the slice, or the slices in it, have the value of the column already. */
 static bool is_said(const struct column *c)
 {
 	static const char *const said[] = {
-		"type", "start_ns", "total_ns", "op", "pid", "tid", "comm", "disk", "segments",
+		"type", "start_ns", "total_ns", "op",       "pid",
+		"tid",  "comm",     "disk",     "segments", "server",
 	};
 
 	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++)
@@ -241,21 +265,21 @@ static bool is_said(const struct column *c)
 	return false;
 }
 
-static void args_init(const struct column **args, unsigned int of)
+/* The columns of @list for the events @of, or all columns if @of is 0. */
+static void args_init(const struct column **args, const struct column *list, unsigned int of)
 {
 	size_t n = 0;
 
-	for (const struct column *c = event_columns; column_is(c) && n < ARGS_MAX - 1; c++)
-		if (c->of & of && !is_said(c))
+	for (const struct column *c = list; column_is(c) && n < ARGS_MAX - 1; c++)
+		if ((!of || c->of & of) && !is_said(c))
 			args[n++] = c;
 }
 
-/* Writes the known columns of an operation or request. @merged: the number of segments without a
- * slice. */
-static void put_args(struct exporting *x, const struct event_row *s, unsigned int merged)
+/* Writes the known columns of @row. @merged: the number of segments without a slice. */
+static void put_args(struct exporting *x, const struct column *const *args, const void *row,
+		     unsigned int merged)
 {
-	const struct column **args = s->op ? x->op_args : x->rq_args;
-	static const struct columns all = { .list = event_columns };
+	static const struct columns none;
 	struct json *j = &x->j;
 	struct value v;
 
@@ -263,7 +287,7 @@ static void put_args(struct exporting *x, const struct event_row *s, unsigned in
 	for (size_t i = 0; args[i]; i++) {
 		const struct column *c = args[i];
 
-		columns_value(&v, &all, c, s);
+		columns_value(&v, &none, c, row);
 		if (v.unknown || (c->kind == VALUE_TIME && !v.n))
 			continue;
 		if (c->kind == VALUE_TEXT)
@@ -315,7 +339,7 @@ static void async_slice(struct exporting *x, const struct event_row *s, const ch
 
 	segments_of(s, &segments);
 	async_put(x, "b", name, cat, track, number, ns);
-	put_args(x, s, segments.merged);
+	put_args(x, s->op ? x->op_args : x->rq_args, s, segments.merged);
 	json_put_end(&x->j, '}');
 	for (unsigned int i = 0; i < segments.n; i++) {
 		stratum = stratum_name(SEGMENT_STRATUM(segments.at[i]));
@@ -374,27 +398,27 @@ static int op_put(void *arg, const struct recording *rec, const struct stored_ev
 	segments_of(&s, &segments);
 	event_begin(x, "X", op_title(&s), s.op_name, track, s.start_ns);
 	put_us(&x->j, "dur", s.total_ns);
-	put_args(x, &s, segments.merged);
+	put_args(x, x->op_args, &s, segments.merged);
 	json_put_end(&x->j, '}');
 	segments_put(x, &s, track, &segments);
 	x->counts->ops++;
 	return x->j.out.err ? failed(x, -x->j.out.err) : 0;
 }
 
+static void counter_put(struct exporting *x, const char *title, const char *of, uint64_t track,
+			uint64_t ns, int64_t n)
+{
+	event_begin(x, "C", title, NULL, track, ns);
+	json_put_begin(&x->j, "args", '{');
+	json_put_int(&x->j, of, n);
+	json_put_end(&x->j, '}');
+	json_put_end(&x->j, '}');
+}
+
 static void counters_put(struct exporting *x, const struct named *disk, uint64_t ns)
 {
-	struct json *j = &x->j;
-
-	event_begin(x, "C", "under way", NULL, disk->id, ns);
-	json_put_begin(j, "args", '{');
-	json_put_int(j, "requests", disk->requests);
-	json_put_end(j, '}');
-	json_put_end(j, '}');
-	event_begin(x, "C", "bytes under way", NULL, disk->id, ns);
-	json_put_begin(j, "args", '{');
-	json_put_int(j, "bytes", disk->bytes);
-	json_put_end(j, '}');
-	json_put_end(j, '}');
+	counter_put(x, "under way", "requests", disk->id, ns, disk->requests);
+	counter_put(x, "bytes under way", "bytes", disk->id, ns, disk->bytes);
 }
 
 /* Writes an arrow from the call during which its thread submitted the request. */
@@ -434,32 +458,63 @@ static int request_put(struct exporting *x, const struct event_row *s, const str
 	return arrow_put(x, s, disk, ev->number);
 }
 
+static int server_request_put(struct exporting *x, const struct recording *rec,
+			      const struct step_event *ev)
+{
+	struct server_request_row s;
+	struct named *server;
+	const char *op;
+
+	server_request_row_fill(&s, rec, &ev->server_rq);
+	server = server_track(x, ev->server_rq.server, s.server);
+	if (!server)
+		return -ENOMEM;
+	server->requests += ev->step == STEP_BEGIN ? 1 : -(server->requests > 0);
+	counter_put(x, "under way", "requests", server->id, ev->at_ns, server->requests);
+	if (ev->step == STEP_BEGIN)
+		return 0;
+	op = s.op[0] ? s.op : "request";
+	async_put(x, "b", op, s.protocol, server->id, ev->number, s.start_ns);
+	put_args(x, x->server_args, &s, 0);
+	json_put_end(&x->j, '}');
+	async_whole(x, "e", op, s.protocol, server->id, ev->number, s.start_ns + s.total_ns);
+	x->counts->server_requests++;
+	return 0;
+}
+
+static int async_op_put(struct exporting *x, const struct event_row *s, uint64_t number)
+{
+	uint64_t track;
+
+	if (thread_track(x, s->who, &track))
+		return -ENOMEM;
+	async_slice(x, s, "asynchronous", track, number);
+	x->counts->ops++;
+	return 0;
+}
+
 static int step_put(void *arg, const struct recording *rec, const struct step_event *step,
 		    struct reason *why)
 {
-	struct stored_event ev = { .kind = step->is_op ? CHUNK_OPS : CHUNK_REQUESTS };
+	struct stored_event ev = { .kind = step->kind, .segments = step->segments };
 	struct exporting *x = arg;
 	struct event_row s;
-	uint64_t track;
-	int err = 0;
+	int err;
 
 	x->why = why;
-	if (step->step == STEP_ISSUED || (step->is_op && step->step == STEP_BEGIN))
+	if (step->step == STEP_ISSUED || (step->kind == CHUNK_OPS && step->step == STEP_BEGIN))
 		return 0;
 	if (room(x))
 		return -1;
-	ev.segments = step->segments;
-	if (step->is_op)
+	if (step->kind == CHUNK_SERVER_REQUESTS) {
+		err = server_request_put(x, rec, step);
+	} else if (step->kind == CHUNK_OPS) {
 		ev.op = step->op;
-	else
-		ev.request = step->rq;
-	row_fill(x, rec, &s, &ev);
-	if (step->is_op) {
-		err = thread_track(x, s.who, &track);
-		if (!err)
-			async_slice(x, &s, "asynchronous", track, step->number);
-		x->counts->ops++;
+		row_fill(x, rec, &s, &ev);
+		err = async_op_put(x, &s, step->number);
 	} else {
+		ev.request = step->rq;
+		row_fill(x, rec, &s, &ev);
 		err = request_put(x, &s, step);
 	}
 	if (err)
@@ -488,7 +543,7 @@ int chrome_export(FILE *f, const char *name, const char *dir, uint64_t max_bytes
 		  struct reason *why)
 {
 	struct exporting *x = calloc(1, sizeof(*x));
-	const struct order_target to = { op_put, step_put, loss_put, x };
+	const struct order_target to = { op_put, step_put, loss_put, x, true };
 	struct reason closing;
 	struct recording rec;
 	struct order order;
@@ -502,8 +557,9 @@ int chrome_export(FILE *f, const char *name, const char *dir, uint64_t max_bytes
 	x->counts = ret_counts;
 	x->max_bytes = max_bytes;
 	x->why = why;
-	args_init(x->op_args, EVENT_OF_OPS);
-	args_init(x->rq_args, EVENT_OF_REQUESTS);
+	args_init(x->op_args, event_columns, EVENT_OF_OPS);
+	args_init(x->rq_args, event_columns, EVENT_OF_REQUESTS);
+	args_init(x->server_args, server_request_columns, 0);
 	got = order_learn(&order, f, name, why);
 	if (!got) {
 		rewind(f);
@@ -522,7 +578,8 @@ int chrome_export(FILE *f, const char *name, const char *dir, uint64_t max_bytes
 		got = -1;
 	}
 	event_names_done(&x->names);
-	named_clear(x);
+	named_clear(&x->named);
+	named_clear(&x->servers);
 	free(x);
 	return got;
 }

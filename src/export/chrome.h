@@ -7,7 +7,7 @@
  * A thread is a track of its calls, with strata as arguments. If the order of a call's time is
  * recorded, each segment is a slice in the slice of the call. Requests are asynchronous slices of
  * their disk, with an arrow from the call that submitted each request. Counters have the requests
- * and bytes in flight of each disk.
+ * and bytes in flight of each disk. Requests to servers are asynchronous slices of their server.
  */
 #ifndef IOSTRATA_EXPORT_CHROME_H
 #define IOSTRATA_EXPORT_CHROME_H
@@ -18,7 +18,7 @@
 struct reason;
 
 struct chrome_counts {
-	uint64_t ops, requests, files;
+	uint64_t ops, requests, server_requests, files;
 };
 
 /* Writes into the existing directory @dir, from the seekable @f, called @name in messages. A file

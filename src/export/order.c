@@ -37,6 +37,8 @@ static int bounds_add(struct order *o, unsigned int kind)
 {
 	if (kind == CHUNK_REQUESTS)
 		return bound_add(&o->requests);
+	if (kind == CHUNK_SERVER_REQUESTS)
+		return bound_add(&o->server_requests);
 	if (!is_of_ops(kind))
 		return 0;
 	return bound_add(&o->ops) || bound_add(&o->asyncs) ? -ENOMEM : 0;
@@ -82,6 +84,10 @@ static void event_learn(struct order *o, const struct stored_event *ev)
 	} else if (ev->kind == CHUNK_REQUESTS) {
 		bound_lower(&o->requests, ev->request.q_ns);
 		span_add(&o->span, ev->request.q_ns, stored_request_end(&ev->request));
+	} else if (ev->kind == CHUNK_SERVER_REQUESTS) {
+		bound_lower(&o->server_requests, ev->server_request.q_ns);
+		span_add(&o->span, ev->server_request.q_ns,
+			 stored_server_request_end(&ev->server_request));
 	} else {
 		span_add(&o->span, ev->loss.from_ns, ev->loss.to_ns);
 	}
@@ -104,6 +110,7 @@ int order_learn(struct order *o, FILE *f, const char *name, struct reason *why)
 	int got = recording_open(&rec, f, name, why), err = got;
 
 	*o = (struct order){ .span = { .first_ns = UINT64_MAX } };
+	rec.server_requests = true;
 	while (!err && (got = recording_next(&rec, &ev, why)) > 0) {
 		if (chunk_is_new(&rec, &at))
 			err = bounds_add(o, ev.kind);
@@ -116,6 +123,7 @@ int order_learn(struct order *o, FILE *f, const char *name, struct reason *why)
 	bounds_finish(&o->ops);
 	bounds_finish(&o->asyncs);
 	bounds_finish(&o->requests);
+	bounds_finish(&o->server_requests);
 	recording_close(&rec);
 	return err == -ENOMEM ? reason_no_memory(why) : err;
 }
@@ -125,6 +133,7 @@ void order_done(struct order *o)
 	free(o->ops.after);
 	free(o->asyncs.after);
 	free(o->requests.after);
+	free(o->server_requests.after);
 	*o = (struct order){};
 }
 
@@ -145,7 +154,7 @@ struct steps {
 struct waiting {
 	struct stored_event *ops;
 	size_t n_ops, ops_cap;
-	struct steps asyncs, requests;
+	struct steps asyncs, requests, server_requests;
 	uint64_t numbers; /* given so far */
 };
 
@@ -193,7 +202,7 @@ static int ops_deliver(struct waiting *w, const struct recording *rec, uint64_t 
 /* The last step of an operation frees the segments. */
 static void step_free(const struct step_event *ev)
 {
-	if (ev->is_op && ev->step == STEP_END)
+	if (ev->kind == CHUNK_OPS && ev->step == STEP_END)
 		free((void *)ev->segments);
 }
 
@@ -229,7 +238,7 @@ static int async_wait(struct waiting *w, const struct stored_op *op, uint8_t *se
 	struct step_event ev = { .at_ns = op->start_ns,
 				 .number = w->numbers++,
 				 .step = STEP_BEGIN,
-				 .is_op = true,
+				 .kind = CHUNK_OPS,
 				 .segments = segments,
 				 .op = *op };
 
@@ -267,20 +276,46 @@ static int op_wait(struct waiting *w, const struct stored_event *ev)
 	return 0;
 }
 
-static int request_wait(struct waiting *w, const struct stored_request *rq)
+/* The steps of @ev wait in @s; @at has their times. @is_issued: it has the step in the middle. */
+static int steps_wait(struct steps *s, struct step_event *ev, const uint64_t at[3], bool is_issued)
 {
-	uint64_t at[] = { rq->q_ns, rq->q_ns + rq->tag_ns + rq->queue_ns, stored_request_end(rq) };
-	struct step_event ev = { .number = w->numbers++, .rq = *rq };
-
 	for (int step = STEP_BEGIN; step <= STEP_END; step++) {
-		if (step == STEP_ISSUED && rq->flags & STORED_RQ_BIO_BASED)
+		if (step == STEP_ISSUED && !is_issued)
 			continue;
-		ev.at_ns = at[step];
-		ev.step = step;
-		if (step_wait(&w->requests, &ev))
+		ev->at_ns = at[step];
+		ev->step = step;
+		if (step_wait(s, ev))
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+static int request_wait(struct waiting *w, const struct stored_request *rq)
+{
+	uint64_t at[] = { rq->q_ns, rq->q_ns + rq->tag_ns + rq->queue_ns, stored_request_end(rq) };
+	struct step_event ev = { .number = w->numbers++, .kind = CHUNK_REQUESTS, .rq = *rq };
+
+	return steps_wait(&w->requests, &ev, at, !(rq->flags & STORED_RQ_BIO_BASED));
+}
+
+static int server_request_wait(struct waiting *w, const struct stored_server_request *rq)
+{
+	uint64_t at[] = { rq->q_ns, rq->q_ns + rq->tag_ns + rq->queue_ns,
+			  stored_server_request_end(rq) };
+	struct step_event ev = { .number = w->numbers++,
+				 .kind = CHUNK_SERVER_REQUESTS,
+				 .server_rq = *rq };
+
+	return steps_wait(&w->server_requests, &ev, at, true);
+}
+
+/* Keeps a record until its turn. 0 or -ENOMEM. */
+static int event_wait(struct waiting *w, const struct stored_event *ev)
+{
+	if (is_of_ops(ev->kind))
+		return op_wait(w, ev);
+	return ev->kind == CHUNK_REQUESTS ? request_wait(w, &ev->request)
+					  : server_request_wait(w, &ev->server_request);
 }
 
 /* Waiting events before this time can be delivered before @chunk is read. */
@@ -298,6 +333,9 @@ static int chunk_begins(const struct order *o, struct waiting *w, const struct r
 
 	if (kind == CHUNK_REQUESTS)
 		return steps_deliver(&w->requests, rec, bounds_safe(&o->requests, before), to, why);
+	if (kind == CHUNK_SERVER_REQUESTS)
+		return steps_deliver(&w->server_requests, rec,
+				     bounds_safe(&o->server_requests, before), to, why);
 	err = ops_deliver(w, rec, bounds_safe(&o->ops, before), to, why);
 	return err ? err : steps_deliver(&w->asyncs, rec, bounds_safe(&o->asyncs, before), to, why);
 }
@@ -309,7 +347,9 @@ static int all_deliver(struct waiting *w, const struct recording *rec,
 
 	if (!err)
 		err = steps_deliver(&w->asyncs, rec, UINT64_MAX, to, why);
-	return err ? err : steps_deliver(&w->requests, rec, UINT64_MAX, to, why);
+	if (!err)
+		err = steps_deliver(&w->requests, rec, UINT64_MAX, to, why);
+	return err ? err : steps_deliver(&w->server_requests, rec, UINT64_MAX, to, why);
 }
 
 static void waiting_done(struct waiting *w)
@@ -321,29 +361,29 @@ static void waiting_done(struct waiting *w)
 	free(w->ops);
 	free(w->asyncs.at);
 	free(w->requests.at);
+	free(w->server_requests.at);
 }
 
 int order_deliver(const struct order *o, struct recording *rec, const struct order_target *to,
 		  struct reason *why)
 {
-	size_t call_chunks = 0, request_chunks = 0;
+	size_t chunks[CHUNK_KINDS] = {};
 	struct waiting w = {};
 	struct stored_event ev;
 	int got = 0, err = 0;
 	uint64_t at = 0;
-	bool is_new;
+	unsigned int kind;
 
+	rec->server_requests = to->server_requests;
 	while (!err && (got = recording_next(rec, &ev, why)) > 0) {
-		is_new = chunk_is_new(rec, &at);
-		if (is_new && is_of_ops(ev.kind))
-			err = chunk_begins(o, &w, rec, ev.kind, call_chunks++, to, why);
-		else if (is_new && ev.kind == CHUNK_REQUESTS)
-			err = chunk_begins(o, &w, rec, ev.kind, request_chunks++, to, why);
+		kind = is_of_ops(ev.kind) ? CHUNK_OPS : ev.kind; /* handles are operations */
+		if (chunk_is_new(rec, &at) && kind != CHUNK_LOSSES)
+			err = chunk_begins(o, &w, rec, kind, chunks[kind]++, to, why);
 		if (err)
 			break;
 		if (ev.kind == CHUNK_LOSSES)
 			err = to->loss(to->arg, &ev.loss, why);
-		else if (is_of_ops(ev.kind) ? op_wait(&w, &ev) : request_wait(&w, &ev.request))
+		else if (event_wait(&w, &ev))
 			err = reason_no_memory(why);
 	}
 	if (!err)

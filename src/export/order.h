@@ -20,16 +20,17 @@ struct reason;
 
 enum step { STEP_BEGIN, STEP_ISSUED, STEP_END };
 
-/* A step of a request of a disk, or of an operation with order_has_steps(). */
+/* A step of a request to a disk or a server, or of an operation with order_has_steps(). */
 struct step_event {
 	uint64_t at_ns;
 	uint64_t number; /* the same in all steps of a request or operation */
 	enum step step;
-	bool is_op;
+	enum chunk_kind kind;    /* selects one of the members below, CHUNK_OPS ... */
 	const uint8_t *segments; /* of an operation, op.segments bytes; hostile */
 	union {
 		struct stored_request rq;
 		struct stored_op op;
+		struct stored_server_request server_rq;
 	};
 };
 
@@ -46,6 +47,7 @@ struct order_target {
 		    struct reason *why);
 	int (*loss)(void *arg, const struct stored_loss *loss, struct reason *why);
 	void *arg;
+	bool server_requests; /* steps of requests to servers are wanted, too */
 };
 
 /* Known before the first record is delivered. */
@@ -63,7 +65,7 @@ struct order {
 	struct order_span span;
 	/* private */
 	struct order_bounds ops, asyncs; /* of the same chunks */
-	struct order_bounds requests;
+	struct order_bounds requests, server_requests;
 	bool cut_off; /* the recording is damaged behind these chunks */
 };
 

@@ -400,13 +400,109 @@ static int request_put(struct exporting *x, const struct step_event *ev, struct 
 	return request_region_put(x, disk, &ev->rq) ? 0 : no_room_for_disk(x, why);
 }
 
+/* Whether a request to a server moves or syncs data, unlike GETATTR; @ret says how. */
+static bool server_mode(const char *op, OTF2_IoOperationMode *ret)
+{
+	static const struct {
+		const char *op;
+		OTF2_IoOperationMode mode;
+	} modes[] = {
+		{ "READ_PLUS", OTF2_IO_OPERATION_MODE_READ },
+		{ "READ", OTF2_IO_OPERATION_MODE_READ },
+		{ "WRITE", OTF2_IO_OPERATION_MODE_WRITE },
+		{ "COMMIT", OTF2_IO_OPERATION_MODE_FLUSH },
+	};
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		if (strcmp(op, modes[i].op) != 0)
+			continue;
+		*ret = modes[i].mode;
+		return true;
+	}
+	return false;
+}
+
+static void server_strata(struct exporting *x, const struct stored_server_request *rq)
+{
+	const uint64_t strata[ST_N] = {
+		[ST_TAG] = rq->tag_ns, [ST_QUEUE] = rq->queue_ns, [ST_SERVER] = rq->server_ns
+	};
+
+	otf2_attr_strata(x, strata);
+}
+
+/* Writes a step of a request which moves or syncs data as one of an operation. */
+static void server_operation_put(struct exporting *x, const struct known *server,
+				 const struct step_event *ev, OTF2_IoOperationMode mode)
+{
+	uint64_t id = step_id(x, ev), ns = otf2_time(&x->a, server->ref, ev->at_ns);
+	OTF2_EvtWriter *w = x->a.locations[server->ref].w;
+
+	if (ev->step == STEP_BEGIN) {
+		otf2_note(&x->a,
+			  OTF2_EvtWriter_IoOperationBegin(w, NULL, ns, server->handle, mode,
+							  OTF2_IO_OPERATION_FLAG_NON_BLOCKING,
+							  OTF2_UNDEFINED_UINT64, id));
+	} else if (ev->step == STEP_ISSUED) {
+		otf2_note(&x->a, OTF2_EvtWriter_IoOperationIssued(w, NULL, ns, server->handle, id));
+	} else {
+		server_strata(x, &ev->server_rq);
+		otf2_note(&x->a, OTF2_EvtWriter_IoOperationComplete(w, x->list, ns, server->handle,
+								    OTF2_UNDEFINED_UINT64, id));
+	}
+}
+
+/* Writes a request as a region of its server, with its strata if it has no operation. False: there
+ * is no room. */
+static bool server_region_put(struct exporting *x, const struct known *server,
+			      const struct stored_server_request *rq, bool has_operation)
+{
+	size_t l = otf2_asked_strand_location(x, server, rq->q_ns);
+	uint32_t region = otf2_asked_region(x, rq);
+
+	if (l == SIZE_MAX || region == OTF2_UNDEFINED_REGION)
+		return false;
+	otf2_note(&x->a, OTF2_EvtWriter_Enter(x->a.locations[l].w, NULL,
+					      otf2_time(&x->a, l, rq->q_ns), region));
+	if (!has_operation)
+		server_strata(x, rq);
+	otf2_note(&x->a,
+		  OTF2_EvtWriter_Leave(x->a.locations[l].w, x->list,
+				       otf2_time(&x->a, l, stored_server_request_end(rq)), region));
+	return true;
+}
+
+/* Bytes of requests are not recorded. A request without data is a region only, in a lean archive,
+ * too. */
+static int server_request_put(struct exporting *x, const struct step_event *ev, struct reason *why)
+{
+	const char *op = catalog_server_text(&x->rec->catalog, ev->server_rq.op);
+	struct known *server = otf2_asked_known(x, &ev->server_rq);
+	OTF2_IoOperationMode mode;
+	bool has_data = server_mode(op, &mode), ok = server;
+
+	if (ok && has_data)
+		server_operation_put(x, server, ev, mode);
+	if (ok && ev->step == STEP_END) {
+		x->counts->server_requests++;
+		if (!has_data || !x->lean)
+			ok = server_region_put(x, server, &ev->server_rq, has_data);
+	}
+	if (ok)
+		return 0;
+	return reason_set(why, EXIT_FAILED, "no room for a server: %s",
+			  OTF2_Error_GetDescription(x->a.err));
+}
+
 static int step_put(void *arg, const struct recording *rec, const struct step_event *ev,
 		    struct reason *why)
 {
 	struct exporting *x = arg;
 
 	x->rec = rec;
-	return ev->is_op ? async_put(x, ev, why) : request_put(x, ev, why);
+	if (ev->kind == CHUNK_SERVER_REQUESTS)
+		return server_request_put(x, ev, why);
+	return ev->kind == CHUNK_OPS ? async_put(x, ev, why) : request_put(x, ev, why);
 }
 
 /* The threads of lost records are not known: a location of their own shows the times. */
@@ -489,7 +585,7 @@ static void clock_write(struct exporting *x, const struct source *sources, size_
 static int recording_put(struct exporting *x, const struct otf2_input *in, const struct source *s,
 			 bool several, struct reason *why)
 {
-	const struct order_target to = { op_put, step_put, loss_put, x };
+	const struct order_target to = { op_put, step_put, loss_put, x, true };
 	struct recording rec;
 	int got = recording_open(&rec, in->f, in->name, why);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * otf2.h - recordings as an OTF2 archive: threads, disks and servers as locations, calls as regions
- * with I/O operations, requests as non-blocking operations of their disk, waits for servers as
- * regions of their server, strata as attributes.
+ * with I/O operations, requests as non-blocking operations of their disk or server, waits for
+ * servers as regions of their server, strata as attributes.
  */
 #ifndef IOSTRATA_EXPORT_OTF2_H
 #define IOSTRATA_EXPORT_OTF2_H
@@ -15,7 +15,7 @@
 struct reason;
 
 struct otf2_counts {
-	uint64_t ops, requests; /* in the archive */
+	uint64_t ops, requests, server_requests; /* in the archive */
 	uint64_t locations, handles, lost;
 };
 

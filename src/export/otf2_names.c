@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "capture/server_request_row.h"
 #include "cell.h"
 #include "host/mounts.h"
 #include "host/path.h"
@@ -226,6 +227,17 @@ size_t otf2_disk_strand_location(struct exporting *x, const struct known *disk, 
 	return strand_of(x, &x->disk_strands, disk->key[0], start_ns, disk->group, name);
 }
 
+/* The group of the server called @name, whose number is @number; NULL: no memory. */
+static struct known *server_known(struct exporting *x, uint64_t number, const char *name)
+{
+	struct known *k = known_find(&x->servers, number, 0);
+
+	if (!k && (k = known_new(x, &x->servers, number, 0)))
+		k->group =
+			otf2_group(&x->a, name, otf2_node(&x->a, name, "file server", x->machine));
+	return k;
+}
+
 size_t otf2_server_location(struct exporting *x, const struct stored_op *op, uint64_t start_ns)
 {
 	unsigned int dev = FILE_KEY_DEV(catalog_file(&x->rec->catalog, op->file)->key);
@@ -237,10 +249,7 @@ size_t otf2_server_location(struct exporting *x, const struct stored_op *op, uin
 	if (server[0] == '(') /* also a file on a loop device whose file is on NFS */
 		snprintf(server, sizeof(server), "unknown server");
 	number = mount_server_number(server);
-	k = known_find(&x->servers, number, 0);
-	if (!k && (k = known_new(x, &x->servers, number, 0)))
-		k->group = otf2_group(&x->a, server,
-				      otf2_node(&x->a, server, "file server", x->machine));
+	k = server_known(x, number, server);
 	if (!k)
 		return SIZE_MAX;
 	snprintf(name, sizeof(name), "%s wait", server);
@@ -272,6 +281,65 @@ struct known *otf2_disk_known(struct exporting *x, uint64_t dev)
 	k->handle = otf2_handle_there(&x->a, path, file, x->block, OTF2_IO_HANDLE_FLAG_NONE,
 				      OTF2_IO_ACCESS_MODE_READ_WRITE);
 	return k;
+}
+
+/* The address of the server of @rq. Its number is that of mount_server_number(). */
+static const char *asked_name(const struct exporting *x, uint64_t number)
+{
+	const char *name = catalog_server_text(&x->rec->catalog, number);
+
+	return name[0] ? name : "unknown server";
+}
+
+struct known *otf2_asked_known(struct exporting *x, const struct stored_server_request *rq)
+{
+	const char *name = asked_name(x, rq->server);
+	struct known *k = known_find(&x->asked, rq->server, 0);
+	struct known *server = k ? NULL : server_known(x, rq->server, name);
+	char text[SERVER_TEXT + 16];
+	size_t l;
+
+	if (!server)
+		return k;
+	snprintf(text, sizeof(text), "%.*s requests", SERVER_TEXT, name);
+	l = otf2_location(&x->a, text, server->group);
+	k = l == SIZE_MAX ? NULL : known_new(x, &x->asked, rq->server, 0);
+	if (!k)
+		return NULL;
+	if (!x->server_paradigm)
+		x->server_paradigm = 1 + otf2_paradigm(&x->a, "SERVER");
+	k->ref = l;
+	k->group = server->group;
+	k->handle = otf2_handle_there(&x->a, name, OTF2_UNDEFINED_IO_FILE, x->server_paradigm - 1,
+				      OTF2_IO_HANDLE_FLAG_NONE, OTF2_IO_ACCESS_MODE_READ_WRITE);
+	return k;
+}
+
+size_t otf2_asked_strand_location(struct exporting *x, const struct known *server,
+				  uint64_t start_ns)
+{
+	char name[SERVER_TEXT + 16];
+
+	snprintf(name, sizeof(name), "%.*s request", SERVER_TEXT, asked_name(x, server->key[0]));
+	return strand_of(x, &x->asked_strands, server->key[0], start_ns, server->group, name);
+}
+
+uint32_t otf2_asked_region(struct exporting *x, const struct stored_server_request *rq)
+{
+	struct known *k = known_find(&x->asked_regions, rq->op, 0);
+	struct server_request_row row;
+	char name[48];
+
+	if (k)
+		return k->ref;
+	k = known_new(x, &x->asked_regions, rq->op, 0);
+	if (!k)
+		return OTF2_UNDEFINED_REGION;
+	server_request_row_fill(&row, x->rec, rq);
+	snprintf(name, sizeof(name), "%s %.*s", row.protocol, SERVER_OP_LEN,
+		 row.op[0] ? row.op : "request");
+	k->ref = otf2_region(&x->a, name, OTF2_REGION_ROLE_FILE_IO);
+	return k->ref;
 }
 
 static char *file_path(const struct exporting *x, uint64_t id)
@@ -460,6 +528,9 @@ static void names_forget(struct exporting *x)
 	known_free(&x->disk_strands);
 	known_free(&x->servers);
 	known_free(&x->server_strands);
+	known_free(&x->asked);
+	known_free(&x->asked_strands);
+	known_free(&x->asked_regions);
 	known_free(&x->async_files);
 	free(x->files);
 	x->files = NULL;

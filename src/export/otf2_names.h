@@ -22,8 +22,8 @@
 struct known {
 	uint64_t key[2];
 	uint32_t ref;        /* location, group or handle */
-	uint32_t handle;     /* of a disk */
-	uint32_t group;      /* of a disk, for its locations */
+	uint32_t handle;     /* of a disk or server */
+	uint32_t group;      /* of a disk or server, for its locations */
 	uint64_t file;       /* of a descriptor */
 	uint64_t since_ns;   /* the time when open returned; 0: not recorded */
 	char comm[COMM_LEN]; /* of a thread or process: the name in its definition */
@@ -55,6 +55,7 @@ struct exporting {
 	struct otf2_counts *counts;
 	bool lean; /* see struct otf2_conf */
 	uint32_t machine, posix, block;
+	uint32_t server_paradigm; /* + 1; 0: none yet */
 	uint32_t attrs[ATTR_N];
 	OTF2_AttributeList *list; /* the library empties it with each event */
 	/* 64-bit, 32-bit, io_uring's, libaio's, a page fault, nfsd's, and ksmbd's, + 1; 0: none
@@ -72,11 +73,14 @@ struct exporting {
 	struct known *disk_strands; /* by disk, and number */
 	struct known *servers;      /* groups, by the number of the name */
 	struct known *server_strands;
-	struct known *async_files; /* by process, and file */
-	size_t losses;             /* location, + 1 */
-	uint64_t numbers;          /* first number of a step of this recording in the archive */
-	uint64_t next_number;      /* above all numbers so far */
-	uint64_t lost[LOST_N];     /* in all recordings */
+	struct known *asked; /* servers with recorded requests, by the number of the name */
+	struct known *asked_strands;
+	struct known *asked_regions; /* by the number of the kind of a request */
+	struct known *async_files;   /* by process, and file */
+	size_t losses;               /* location, + 1 */
+	uint64_t numbers;            /* first number of a step of this recording in the archive */
+	uint64_t next_number;        /* above all numbers so far */
+	uint64_t lost[LOST_N];       /* in all recordings */
 };
 
 /* Writes the definitions needed from the beginning. */
@@ -113,6 +117,16 @@ size_t otf2_disk_strand_location(struct exporting *x, const struct known *disk, 
 /* As otf2_strand_location(), for the server of @op's file: operations wait for it at the same time.
  */
 size_t otf2_server_location(struct exporting *x, const struct stored_op *op, uint64_t start_ns);
+
+/* The server of a recorded request, with location and handle. NULL: failed. */
+struct known *otf2_asked_known(struct exporting *x, const struct stored_server_request *rq);
+
+/* As otf2_disk_strand_location(), for a request to @server. */
+size_t otf2_asked_strand_location(struct exporting *x, const struct known *server,
+				  uint64_t start_ns);
+
+/* The region of a request to a server, "nfs READ". OTF2_UNDEFINED_REGION: no memory. */
+uint32_t otf2_asked_region(struct exporting *x, const struct stored_server_request *rq);
 
 /* The handle used by an operation; NO_HANDLE: the file is not known. */
 uint32_t otf2_handle_of(struct exporting *x, const struct stored_op *op, unsigned int pid);

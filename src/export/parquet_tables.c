@@ -14,6 +14,7 @@
 #include "base/names.h"
 #include "base/reason.h"
 #include "capture/event_row.h"
+#include "capture/server_request_row.h"
 #include "export/parquet.h"
 #include "host/newfile.h"
 
@@ -27,7 +28,8 @@ enum {
 	DIR_CAP = 4096,
 };
 
-static const char *const table_names[TABLES] = { "operations", "requests", "losses" };
+static const char *const table_names[TABLES] = { "operations", "requests", "losses",
+						 "server_requests" };
 
 struct loss_row {
 	const struct recording *rec;
@@ -61,6 +63,7 @@ static int64_t divide_down(int64_t n, int64_t by)
 	GETTER(type##_time, type, v->n = (uint64_t)divide_down(day_ns(s->rec, ns), 1000))
 
 GETTERS_WHERE(event_row, s->start_ns)
+GETTERS_WHERE(server_request_row, s->start_ns)
 GETTERS_WHERE(loss_row, s->loss.from_ns)
 GETTER(cgroup_path, event_row, v->text = s->cgroup ? s->cgroup->path : NULL)
 GETTER(from, loss_row, v->n = s->loss.from_ns)
@@ -101,14 +104,14 @@ static void get_fs_disk(struct value *v, const void *row, const void *ctx)
 		.name = col, .kind = which, .get = get_##what                                      \
 	}
 
-/* The columns before those of an event. */
-static const struct column event_where[] = {
-	COLUMN("host", VALUE_TEXT, event_row_host),
-	COLUMN("boot_id", VALUE_TEXT, event_row_boot),
-	COLUMN("kernel", VALUE_TEXT, event_row_kernel),
-	COLUMN("time", VALUE_SIGNED, event_row_time),
-	{},
-};
+#define COLUMNS_WHERE(type)                                                                        \
+	COLUMN("host", VALUE_TEXT, type##_host), COLUMN("boot_id", VALUE_TEXT, type##_boot),       \
+		COLUMN("kernel", VALUE_TEXT, type##_kernel),                                       \
+		COLUMN("time", VALUE_SIGNED, type##_time)
+
+/* The columns before those of an event, or of a request to a server. */
+static const struct column event_where[] = { COLUMNS_WHERE(event_row), {} };
+static const struct column server_where[] = { COLUMNS_WHERE(server_request_row), {} };
 
 /* The columns behind those of an event. */
 static const struct column op_more[] = {
@@ -122,10 +125,7 @@ static const struct column rq_more[] = {
 };
 
 static const struct column loss_columns[] = {
-	COLUMN("host", VALUE_TEXT, loss_row_host),
-	COLUMN("boot_id", VALUE_TEXT, loss_row_boot),
-	COLUMN("kernel", VALUE_TEXT, loss_row_kernel),
-	COLUMN("time", VALUE_SIGNED, loss_row_time),
+	COLUMNS_WHERE(loss_row),
 	COLUMN("from_ns", VALUE_TIME, from),
 	COLUMN("to_ns", VALUE_TIME, to),
 	COLUMN("kind", VALUE_TEXT, lost),
@@ -186,7 +186,8 @@ static void table_add(struct table *t, const struct column *list, unsigned int o
 
 		if (of && (!(c->of & of) || !strcmp(c->name, "type")))
 			continue;
-		if (c->get == get_event_row_time || c->get == get_loss_row_time)
+		if (c->get == get_event_row_time || c->get == get_loss_row_time ||
+		    c->get == get_server_request_row_time)
 			type = PARQUET_TIME;
 		t->from[t->n] = c;
 		t->to[t->n++] = (struct parquet_column){ column_name(c, of), type };
@@ -207,6 +208,8 @@ struct tables *parquet_tables_new(const struct tables_conf *conf)
 	table_add(&t->tables[TABLE_REQUESTS], event_columns, EVENT_OF_REQUESTS);
 	table_add(&t->tables[TABLE_REQUESTS], rq_more, 0);
 	table_add(&t->tables[TABLE_LOSSES], loss_columns, 0);
+	table_add(&t->tables[TABLE_SERVER_REQUESTS], server_where, 0);
+	table_add(&t->tables[TABLE_SERVER_REQUESTS], server_request_columns, 0);
 	return t;
 }
 
@@ -562,6 +565,15 @@ static int losses_rest(struct tables *t, struct reason *why)
 	return err;
 }
 
+static int server_request_put(struct tables *t, const struct stored_server_request *rq,
+			      struct reason *why)
+{
+	struct server_request_row row;
+
+	server_request_row_fill(&row, t->rec, rq);
+	return row_put(t, TABLE_SERVER_REQUESTS, row.start_ns, &row, why);
+}
+
 static int event_put(struct tables *t, const struct stored_event *ev,
 		     const char *(*call_name)(unsigned short call), struct reason *why)
 {
@@ -572,20 +584,22 @@ static int event_put(struct tables *t, const struct stored_event *ev,
 			t->told[ev->loss.kind] += ev->loss.count;
 		return loss_put(t, &ev->loss, why);
 	}
+	if (ev->kind == CHUNK_SERVER_REQUESTS)
+		return server_request_put(t, &ev->server_request, why);
 	if (ev->kind != CHUNK_OPS && ev->kind != CHUNK_REQUESTS)
 		return 0;
 	event_row_fill(&row, &t->names, t->rec, ev, call_name);
 	return row_put(t, row.op ? TABLE_OPS : TABLE_REQUESTS, row.start_ns, &row, why);
 }
 
-/* Makes a file for each table, even without rows. */
+/* Makes a file for each table, even without rows; but most machines ask no server. */
 static int recording_begin(struct tables *t, struct reason *why)
 {
 	struct part *part = part_find(t, t->rec->header.monotonic_ns, why);
 	int err = part ? 0 : -1;
 
 	for (int i = 0; i < TABLES && !err; i++)
-		if (!part->files[i].p)
+		if (!part->files[i].p && i != TABLE_SERVER_REQUESTS)
 			err = file_open(t, part, i, why);
 	return err;
 }
@@ -621,6 +635,7 @@ int parquet_tables_add(struct tables *t, struct recording *rec, const char *name
 
 	t->rec = rec;
 	t->name = name;
+	rec->server_requests = true;
 	err = recording_begin(t, why);
 	while (!err && (got = recording_next(rec, &ev, why)) > 0) {
 		err = event_put(t, &ev, call_name, why);

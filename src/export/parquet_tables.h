@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * parquet_tables.h - recordings as tables: operations, requests, losses. Each table is a Parquet
- * file, or a file for each host, each hour or both:
+ * parquet_tables.h - recordings as tables: operations, requests, losses, requests to servers. Each
+ * table is a Parquet file, or a file for each host, each hour or both. Only the last table has no
+ * file if it has no rows:
  *
  *	DIR/operations.parquet
  *	DIR/operations/host=db1/hour=2026-11-28T02/operations.parquet
  *
- * The columns are host, boot id, kernel and time, and then event_columns. A file gets its name when
+ * The columns are host, boot id, kernel and time, and then those of event_columns or
+ * server_request_columns. A file gets its name when
  * it is complete. If the name exists already, it gets a number: operations-2.parquet.
  */
 #ifndef IOSTRATA_EXPORT_PARQUET_TABLES_H
@@ -18,7 +20,7 @@
 struct reason;
 struct recording;
 
-enum { TABLE_OPS, TABLE_REQUESTS, TABLE_LOSSES, TABLES };
+enum { TABLE_OPS, TABLE_REQUESTS, TABLE_LOSSES, TABLE_SERVER_REQUESTS, TABLES };
 
 struct tables_conf {
 	const char *dir;       /* an existing directory */

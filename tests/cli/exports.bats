@@ -52,6 +52,27 @@ teardown() {
 		([.args | to_entries[] | select(.key | endswith("_ns")) | .value] | add) == $d] | all' "$tmp/json"
 }
 
+@test "chrome: a request to a server is a slice of its server" {
+	"$records" -n client -h c "$tmp/a.ios" 1009
+	expect 0 export "$tmp/a.ios" --to chrome -o "$tmp/t"
+	[[ $stderr == "0 operations, 0 requests, 1,009 requests to servers, 1 file" ]]
+	zcat "$tmp/t/trace.json.gz" >"$tmp/json"
+	# 7 ns for a slot, 11 ns in the queue, 1 ms and its number of ns with the server
+	command jq -e '.traceEvents as $e | ($e | map(select(.ph == "b" and .cat == "nfs"))) as $b |
+		($b | length) == 1009 and ([$b[].args.server_ns] | add) == 1009 * 1000000 + 1008 * 1009 / 2
+		and all($b[]; .args.tag_ns == 7 and .args.queue_ns == 11 and .args.protocol == "nfs")
+		and ([$b[].args.xid] | sort == [range(1009)]) and ($b | map(select(.name == "WRITE")) | length) == 337
+		and ($e | map(select(.ph == "b" or .ph == "e")) | group_by(.id) |
+			all(length == 2 and ((.[1].ts - .[0].ts) * 1000 | round) ==
+				(.[0].args | .tag_ns + .queue_ns + .server_ns)))
+		and ($e | map(select(.name == "process_name") | .args.name) == ["10.0.0.7", "10.0.0.8"])
+		and ($e | map(select(.name == "under way")) | group_by(.pid) | map(.[-1].args.requests) == [0, 0])' \
+		"$tmp/json"
+	"$records" -n client -x "$tmp/x.ios" 101
+	expect 0 export "$tmp/x.ios" --to chrome -o "$tmp/x"
+	zcat "$tmp/x/trace.json.gz" | command jq -e '[.traceEvents[] | select(.ph == "b")] | length == 101' >/dev/null
+}
+
 @test "chrome: the segments of an operation are slices in its slice, one after the other" {
 	"$records" -o "$tmp/a.ios" 20011
 	expect 0 export "$tmp/a.ios" --to chrome -o "$tmp/t"
@@ -221,6 +242,46 @@ keeps_time() {
 began = time.monotonic()
 for _ in range(31): time.sleep(0.022)
 sys.exit(time.monotonic() - began > 31 * 0.022 * 1.02)'
+}
+
+@test "otf2: a request to a server is a region and, if it has data, an operation" {
+	"$python" -c 'import otf2' 2>/dev/null || skip "no otf2 for $python"
+	"$records" -n client -h c "$tmp/a.ios" 1009
+	"$records" -n client -h d -x "$tmp/x.ios" 101
+	expect 0 export "$tmp/a.ios" "$tmp/x.ios" --to otf2 -o "$tmp/t"
+	[[ $stderr == *": 0 operations, 0 requests, 1,110 requests to servers, "* ]]
+	expect 0 export "$tmp/a.ios" "$tmp/x.ios" --to otf2 --lean -o "$tmp/lean"
+	"$python" tests/otf2check.py "$tmp/t/traces.otf2" >"$tmp/json"
+	"$python" tests/otf2check.py "$tmp/lean/traces.otf2" lean >"$tmp/json.lean"
+	# the others of -x are called neither READ nor WRITE: a region is all that they have, also in a lean archive
+	command jq -e '.problems == 0 and .count."READ SERVER" == 672 and .count."WRITE SERVER" == 337 and
+		.count.IoOperationComplete == 1009 and .count.Enter == 1110 and .count.strata == 1110' "$tmp/json"
+	command jq -e '.problems == 0 and .count.IoOperationComplete == 1009 and .count.Enter == 101' "$tmp/json.lean"
+	"$python" - "$tmp/t/traces.otf2" >"$tmp/found" <<-'END'
+		import collections, sys, otf2
+		with otf2.reader.open(sys.argv[1]) as trace:
+		    ns, entered, regions, strata = collections.Counter(), {}, collections.Counter(), collections.Counter()
+		    for location, e in trace.events:
+		        if isinstance(e, otf2.events.Enter):
+		            entered[location] = e.time
+		        elif isinstance(e, otf2.events.Leave):
+		            ns[location.group.name] += e.time - entered[location]
+		            regions[e.region.name] += 1
+		        elif isinstance(e, otf2.events.IoOperationComplete):
+		            for a, v in e.attributes.items():
+		                strata[a.name] += v
+		    print(*(f"{k} {ns[k]}" for k in ("10.0.0.8",)), regions["nfs READ"], regions["nfs WRITE"],
+		        *(f"{k} {v}" for k, v in sorted(strata.items())), sep="\n")
+	END
+	# to 10.0.0.8: the numbers 100, 201 ... 908 of the first recording, and 100 of the second
+	diff - "$tmp/found" <<-'END'
+		10.0.0.8 10004816
+		672
+		337
+		IOSTRATA::QUEUE_NS 11099
+		IOSTRATA::SERVER_NS 1009508536
+		IOSTRATA::TAG_NS 7063
+	END
 }
 
 @test "otf2: threads and processes are called as they were last" {

@@ -139,6 +139,31 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 		$'db1\t101\ndb2\t101' ]]
 }
 
+@test "parquet: requests to servers have a table, if there are any" {
+	need duckdb
+	"$records" -n client -h c "$tmp/a.ios" 1009
+	"$records" -n client -h x -x "$tmp/x.ios" 101
+	expect 0 export "$tmp/a.ios" "$tmp/x.ios" --to parquet --partition host -o "$tmp/t"
+	[[ $stderr == *": 0 operations, 0 requests, 1,110 requests to servers, "*", 8 files" ]]
+	of=$tmp/t/server_requests/host=c/server_requests.parquet
+	[[ $(duckdb "select column_name from (describe select * from '$of')" | xargs) == \
+		"host boot_id kernel time start_ns total_ns protocol server op tag_ns queue_ns server_ns xid" ]]
+	[[ $(duckdb "select protocol, server, op, count(*), sum(tag_ns), sum(queue_ns), sum(server_ns) from '$of'
+			where host = 'c' group by all order by all") == \
+		"nfs"$'\t'"10.0.0.7"$'\t'"READ"$'\t'"666"* ]]
+	[[ $(duckdb "select count(*), sum(total_ns - tag_ns - queue_ns - server_ns), min(xid), max(xid),
+			count(distinct xid), min(start_ns), min(epoch_us(time)), sum(server_ns) from '$of'") == \
+		"1009"$'\t'"0"$'\t'"0"$'\t'"1008"$'\t'"1009"$'\t'"2000000"$'\t'"1700000000001000"$'\t'"1009508536" ]]
+	# a name which is not in the recording is null, and hostile ones are text
+	[[ $(duckdb "select count(*), count(op), count(*) filter (op like '%\\xff%') > 0
+			from '$tmp/t/server_requests/host=x/server_requests.parquet'") == "101"$'\t'"100"$'\t'"true" ]]
+	[[ $(duckdb "select decode(value) from parquet_kv_metadata('$of') where decode(key) = 'iostrata.table'") == \
+		server_requests ]]
+	"$records" "$tmp/b.ios" 101
+	expect 0 export "$tmp/b.ios" --to parquet -o "$tmp/none"
+	[[ $(cd "$tmp/none" && echo *) == "losses.parquet operations.parquet requests.parquet" ]]
+}
+
 @test "parquet: partitions are directories, which engines prune by" {
 	need duckdb
 	for host in db1 db%/2 ''; do # four hours from 22:13 UTC on

@@ -3,6 +3,8 @@
 which takes its time; NFS and SMB over a network that does; the guest's own files."""
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import re
 import shutil
@@ -708,6 +710,24 @@ def compare_joined(gate: Gate, joined: dict[str, Any]) -> None:
     gate.check("all", both + longer == joined["requests"]["count"], joined=both, found=str(joined["requests"]))
 
 
+def compare_exported(gate: Gate, recording: Path) -> None:
+    """Each recorded request is exported: the sums are those of the report, which the programs have summed up."""
+    traces = machine.scratch(gate.kept) / "traces"
+    subprocess.run([tool.copy(), "export", str(recording), "--to", "chrome", "-o", str(traces)], check=True)
+    events = json.loads(gzip.decompress((traces / "trace.json.gz").read_bytes()))["traceEvents"]
+    figures = ("tag_ns", "queue_ns", "server_ns")
+    ours: dict[str, list[int]] = {}
+    for e in events:
+        if e["ph"] == "b" and e["cat"] == "nfs":
+            of = ours.setdefault(e["name"], [0] * 4)
+            ours[e["name"]] = [n + m for n, m in zip(of, [1] + [e["args"].get(f, 0) for f in figures])]
+    theirs = {r["op"]: [r[f] for f in ("count",) + figures] for r in report("--json", str(recording))[0]["servers"]}
+    gate.check("exported", ours == theirs and sum(ours.get(op, [0])[0] for op in READ) >= READS,
+               ours=str(ours), theirs=str(theirs))
+    tracks = {e["args"]["name"] for e in events if e["name"] == "process_name" and e["pid"] >= 1 << 31}
+    gate.check("exported.server", tracks == {"10.99.0.1"}, found=str(tracks))
+
+
 @suite("server.joined", 600)
 def joined_requests(gate: Gate) -> None:
     """Two recordings, of the client's process and of nfsd, are one answer."""
@@ -740,6 +760,7 @@ def joined_requests(gate: Gate) -> None:
     rows = whole_of["rows"]
     reads = sum(r["count"] for r in rows if r["op"] in READ) + whole_of["requests"]["longer"]
     gate.check("one", reads >= READS, found=str(rows)[:300])
+    compare_exported(gate, whole)
 
 
 # The namespace is the client's: smbd serves in the first one. No packet leaves this machine.

@@ -26,6 +26,7 @@
 #include "export/otf2.h"
 #include "export/parquet_tables.h"
 #include "host/filenames.h"
+#include "host/mounts.h"
 
 static const char header[] = "{\"monotonic_ns\":1000,\"realtime_ns\":5000,\"ops\":true,"
 			     "\"requests\":true,\"vfs_ops\":[\"read\"]}";
@@ -624,20 +625,18 @@ static void small_trace(struct writer *w)
 	request(w, RQ_READ, 2030, 8, 4096, STORED_RQ_UNQUEUED);
 }
 
-static void tracks_have_their_names_and_arrows_their_calls(void **state)
+/* The trace of a recording, for json_decref(). */
+static json_t *traced(void (*ops)(struct writer *w), struct chrome_counts *ret_counts)
 {
-	char dir[] = "/tmp/test_export.XXXXXX", path[64], text[16384], seen[1024] = "";
-	FILE *f = recording_of(small_trace), *to = fmemopen(seen, sizeof(seen), "w");
-	struct chrome_counts counts;
+	char dir[] = "/tmp/test_export.XXXXXX", path[64], text[16384];
+	FILE *f = recording_of(ops);
 	struct reason why = {};
-	json_t *j, *e;
-	size_t i;
+	json_t *j;
 	gzFile gz;
 	int n;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
-	assert_int_equal(chrome_export(f, "it", dir, 1 << 20, call_name, &counts, &why), 0);
+	assert_int_equal(chrome_export(f, "it", dir, 1 << 20, call_name, ret_counts, &why), 0);
 	snprintf(path, sizeof(path), "%s/trace.json.gz", dir);
 	gz = gzopen(path, "rb");
 	n = gzread(gz, text, sizeof(text));
@@ -645,6 +644,21 @@ static void tracks_have_their_names_and_arrows_their_calls(void **state)
 	gzclose(gz);
 	j = json_loadb(text, n, 0, NULL);
 	assert_non_null(j);
+	unlink(path);
+	assert_int_equal(rmdir(dir), 0);
+	fclose(f);
+	return j;
+}
+
+static void tracks_have_their_names_and_arrows_their_calls(void **state)
+{
+	char seen[1024] = "";
+	FILE *to = fmemopen(seen, sizeof(seen), "w");
+	struct chrome_counts counts;
+	json_t *j = traced(small_trace, &counts), *e;
+	size_t i;
+
+	(void)state;
 	json_array_foreach(json_object_get(j, "traceEvents"), i, e)
 	{
 		const char *ph = json_string_value(json_object_get(e, "ph"));
@@ -667,9 +681,118 @@ static void tracks_have_their_names_and_arrows_their_calls(void **state)
 				  "process_name 0 loop3\n"
 				  "thread_name 12 dd\nprocess_name 12 dd\narrow 10.000\n");
 	json_decref(j);
-	unlink(path);
-	assert_int_equal(rmdir(dir), 0);
-	fclose(f);
+}
+
+/* A request to the server with the address @server, which is answered @server_ns after 3 ns for a
+ * slot and 5 ns in the queue. */
+static void asks(struct writer *w, uint64_t start_ns, uint64_t server_ns, const char *op,
+		 const char *server)
+{
+	const char *const texts[] = { server, op };
+	struct stored_server_request rq = { .q_ns = start_ns,
+					    .tag_ns = 3,
+					    .queue_ns = 5,
+					    .server_ns = server_ns,
+					    .xid = *op == 'R' ? 1ULL << 32 : 0,
+					    .server = mount_server_number(server),
+					    .op = mount_server_number(op) };
+
+	for (int i = 0; i < 2 && *texts[i]; i++) {
+		struct stored_name n = { .type = NAME_TEXT,
+					 .id = mount_server_number(texts[i]),
+					 .text_len = strlen(texts[i]) };
+
+		writer_name(w, &n, texts[i]);
+	}
+	writer_server_request(w, &rq);
+}
+
+/* In two chunks; the names of the last one are missing. Then a read of a file. */
+static void asks_servers(struct writer *w)
+{
+	asks(w, 2100, 50, "GETATTR", "10.0.0.7");
+	asks(w, 2000, 1000, "READ", "10.0.0.7");
+	writer_flush(w);
+	asks(w, 2500, 700, "COMMIT", "nas");
+	asks(w, 2600, 700, "READ_PLUS", "nas");
+	asks(w, 2700, 700, "WRITE", "");
+	add(w, 1, OP_READ, 2050, 2900);
+}
+
+/* A slice has the figures as arguments, except those which the track or the slice has itself. */
+static void requests_to_servers_are_slices_of_their_server(void **state)
+{
+	char seen[2048] = "";
+	FILE *to = fmemopen(seen, sizeof(seen), "w");
+	struct chrome_counts counts;
+	json_t *j = traced(asks_servers, &counts), *e;
+	size_t i;
+
+	(void)state;
+	json_array_foreach(json_object_get(j, "traceEvents"), i, e)
+	{
+		const char *ph = json_string_value(json_object_get(e, "ph"));
+		const char *name = json_string_value(json_object_get(e, "name"));
+		json_t *args = json_object_get(e, "args");
+		int64_t pid = json_integer_value(json_object_get(e, "pid")) - (1LL << 31);
+		char *text = args ? json_dumps(args, JSON_COMPACT) : NULL;
+
+		if (pid >= 0)
+			fprintf(to, "%s %s %d %.0f %s\n", ph, name, (int)pid,
+				json_number_value(json_object_get(e, "ts")) * 1000,
+				text ? text : "-");
+		free(text);
+	}
+	fclose(to);
+	assert_string_equal(
+		seen,
+		"M process_name 0 0 {\"name\":\"10.0.0.7\"}\n"
+		"C under way 0 0 {\"requests\":1}\n"
+		"C under way 0 100 {\"requests\":2}\n"
+		"C under way 0 158 {\"requests\":1}\n"
+		"b GETATTR 0 100 "
+		"{\"protocol\":\"nfs\",\"tag_ns\":3,\"queue_ns\":5,\"server_ns\":50}\n"
+		"e GETATTR 0 158 -\n"
+		"M process_name 1 0 {\"name\":\"nas\"}\n"
+		"C under way 1 500 {\"requests\":1}\n"
+		"C under way 1 600 {\"requests\":2}\n"
+		"M process_name 2 0 {\"name\":\"server\"}\n"
+		"C under way 2 700 {\"requests\":1}\n"
+		"C under way 0 1008 {\"requests\":0}\n"
+		"b READ 0 0 {\"protocol\":\"nfs\",\"tag_ns\":3,\"queue_ns\":5,\"server_ns\":1000,"
+		"\"xid\":4294967295}\n"
+		"e READ 0 1008 -\n"
+		"C under way 1 1208 {\"requests\":1}\n"
+		"b COMMIT 1 500 "
+		"{\"protocol\":\"nfs\",\"tag_ns\":3,\"queue_ns\":5,\"server_ns\":700}\n"
+		"e COMMIT 1 1208 -\n"
+		"C under way 1 1308 {\"requests\":0}\n"
+		"b READ_PLUS 1 600 "
+		"{\"protocol\":\"nfs\",\"tag_ns\":3,\"queue_ns\":5,\"server_ns\":700,"
+		"\"xid\":4294967295}\n"
+		"e READ_PLUS 1 1308 -\n"
+		"C under way 2 1408 {\"requests\":0}\n"
+		"b request 2 700 "
+		"{\"protocol\":\"nfs\",\"tag_ns\":3,\"queue_ns\":5,\"server_ns\":700}\n"
+		"e request 2 1408 -\n");
+	assert_int_equal(counts.server_requests, 5);
+	assert_int_equal(counts.ops, 1);
+	assert_int_equal(counts.requests, 0);
+	json_decref(j);
+}
+
+/* Two servers have a name, and one has none: each has a location for its operations; besides, each
+ * has locations for regions, two if two overlap. The last location is a thread's. */
+static void requests_to_servers_are_locations_of_their_server(void **state)
+{
+	struct otf2_counts counts = exported(asks_servers);
+
+	(void)state;
+	assert_int_equal(counts.server_requests, 5);
+	assert_int_equal(counts.requests, 0);
+	assert_int_equal(counts.ops, 1);
+	assert_int_equal(counts.locations, 3 + 5 + 1);
+	assert_int_equal(counts.handles, 3 + 1);
 }
 
 /* Exports recordings to tables, and removes these. */
@@ -696,6 +819,19 @@ static struct tables_counts tabled(FILE *const files[], size_t n, bool by_hour)
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	assert_int_equal(system(command), 0);
 	return counts;
+}
+
+static void requests_to_servers_have_a_table(void **state)
+{
+	struct tables_counts counts = tabled((FILE *[]){ recording_of(asks_servers) }, 1, false);
+
+	(void)state;
+	assert_int_equal(counts.rows[TABLE_SERVER_REQUESTS], 5);
+	assert_int_equal(counts.rows[TABLE_OPS], 1);
+	assert_int_equal(counts.rows[TABLE_REQUESTS], 0);
+	assert_int_equal(counts.files, 4);
+	/* without such requests there is no file */
+	assert_int_equal(tabled((FILE *[]){ recording_of(small_trace) }, 1, false).files, 3);
 }
 
 /* Operations of an hour come after some of the next hour. */
@@ -753,6 +889,9 @@ int main(void)
 		cmocka_unit_test(an_hour_has_one_file),
 		cmocka_unit_test(losses_have_a_row_each),
 		cmocka_unit_test(tracks_have_their_names_and_arrows_their_calls),
+		cmocka_unit_test(requests_to_servers_are_slices_of_their_server),
+		cmocka_unit_test(requests_to_servers_are_locations_of_their_server),
+		cmocka_unit_test(requests_to_servers_have_a_table),
 	};
 
 	return cmocka_run_group_tests_name("export", tests, NULL, NULL);

@@ -140,6 +140,11 @@ static void what_is_known_of_requests(void **state)
 		assert_int_equal(protocol_at(i)->has_waits, waits[i]);
 		assert_int_equal(protocol_at(i)->has_bytes, bytes[i]);
 	}
+	/* one client of NFS or SMB has many mounts of a server */
+	assert_int_equal(protocol_at(SERVER_NFS)->mount, MOUNT_NONE);
+	assert_int_equal(protocol_at(SERVER_FUSE)->mount, MOUNT_BY_DEV);
+	assert_int_equal(protocol_at(SERVER_9P)->mount, MOUNT_BY_SOURCE);
+	assert_int_equal(protocol_at(SERVER_SMB)->mount, MOUNT_NONE);
 	assert_string_equal(protocol_at(SERVER_PROTOCOLS)->name, "?");
 	assert_false(protocol_at(~0U)->has_waits || protocol_at(~0U)->has_bytes);
 }
