@@ -713,3 +713,18 @@ int text_share(char *dst, size_t cap, uint64_t part, uint64_t whole)
 	return snprintf(dst, cap, v < 1 ? "of %s (%.2g %%)" : "of %s (%.3g %%)",
 			text_count(whole).s, v);
 }
+
+void text_shell_word(FILE *f, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_./:=,+@%-";
+
+	if (*word && strspn(word, plain) == strlen(word)) {
+		fprintf(f, " %s", word);
+		return;
+	}
+	fprintf(f, " '");
+	for (; *word; word++)
+		fprintf(f, *word == '\'' ? "'\\''" : "%c", *word);
+	fprintf(f, "'");
+}

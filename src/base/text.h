@@ -157,4 +157,7 @@ void text_message(FILE *f, const char *text);
 /* Flushes; 0 or the first error. */
 int text_end(struct text_out *o);
 
+/* Writes a blank and @word, in quotes if the shell would change it. Not made safe. */
+void text_shell_word(FILE *f, const char *word);
+
 #endif

@@ -426,6 +426,10 @@ static void slow_op_fill(struct replay *r, struct slow_op *ret, const struct rec
 		.dev = FILE_KEY_DEV(f->key),
 		.ino = f->ino,
 		.recording = r->recording,
+		.real_ns = op->start_ns - rec->header.monotonic_ns + rec->header.realtime_ns,
+		.at_ns = op->start_ns > rec->header.monotonic_ns
+				 ? op->start_ns - rec->header.monotonic_ns
+				 : 0,
 	};
 	memcpy(ret->who.comm, t->comm, COMM_LEN);
 	t = catalog_thread(&rec->catalog, op->helper);

@@ -34,6 +34,8 @@ struct slow_op {
 	struct waker helper;    /* ended its longest sleep with a helper at work for it; tid 0:
 				 * none; op, stratum: not known */
 	unsigned int recording; /* number of its recording, from 0 on */
+	uint64_t real_ns;       /* when it began, since 1970; 0: not of a recording */
+	uint64_t at_ns;         /* the same since the beginning of the recording */
 	struct slow_requests *requests; /* for free(); NULL: none. Only of recordings */
 };
 

@@ -9,6 +9,7 @@
 #include "analyse/condition.h"
 #include "analyse/explain.h"
 #include "base/reason.h"
+#include "base/text.h"
 #include "capture/recording.h"
 #include "common/recording_filter.h"
 #include "host/newfile.h"
@@ -156,22 +157,6 @@ static int resolve(struct explain_cmd *o, struct reason *why)
 	return 0;
 }
 
-/* Writes a blank and @word, in quotes if the shell would change it. */
-static void put_word(FILE *f, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "_./:=,+@%-";
-
-	if (*word && strspn(word, plain) == strlen(word)) {
-		fprintf(f, " %s", word);
-		return;
-	}
-	fprintf(f, " '");
-	for (; *word; word++)
-		fprintf(f, *word == '\'' ? "'\\''" : "%c", *word);
-	fprintf(f, "'");
-}
-
 /* The user's filters, except for filters replaced by the finding or the condition. */
 static void put_filters(FILE *f, const struct explain_cmd *o, const char *option)
 {
@@ -233,15 +218,15 @@ static char *command(const void *arg, const struct explain_finding *found)
 	if (option && !o->condition.ops && (!strcmp(option, "--file") || !strcmp(option, "--fs")))
 		option = NULL; /* these choose no requests */
 	fprintf(f, "iostrata report");
-	put_word(f, o->file);
+	text_shell_word(f, o->file);
 	put_filters(f, o, option);
 	if (o->conf.disk && !(option && !strcmp(option, "-d"))) {
 		fprintf(f, " -d");
-		put_word(f, o->conf.disk);
+		text_shell_word(f, o->conf.disk);
 	}
 	if (option) {
 		fprintf(f, " %s", option);
-		put_word(f, found->value);
+		text_shell_word(f, found->value);
 	}
 	put_time(f, "--from", found->from_ns, 0);
 	put_time(f, "--to", found->to_ns, 1000000);

@@ -313,6 +313,7 @@ static void put_record(struct writer *w, const struct slow_op *r)
 	json_put_text(j, "fs", breakdown_fs_name(w->sn, r->fs), FS_NAME_LEN);
 	json_put_string(j, "cache", cache_known(r->op.cache));
 	json_put_uint(j, "start_ns", r->op.start_ns);
+	put_known(j, "at_ns", r->at_ns, r->real_ns);
 	json_put_uint(j, "total_ns", r->total_ns);
 	put_strata(w, ns, breakdown_missing_layers(w->sn, r));
 	put_segments(j, r);

@@ -81,6 +81,43 @@ static void put_range(struct text_out *o, const struct breakdown_view *v, const 
 	put_line(o, v, line);
 }
 
+/* A time for --from and --to, in ms. */
+static struct text_num part_time(uint64_t ms)
+{
+	struct text_num t;
+
+	snprintf(t.s, sizeof(t.s), "%" PRIu64 ".%03us", ms / 1000, (unsigned int)(ms % 1000));
+	return t;
+}
+
+/* "began at 14:05:09.301, 5.301 s after the beginning of the recording", and how to look closer. */
+static void put_when(struct text_out *o, const struct breakdown_view *v, const struct slow_op *r)
+{
+	uint64_t from = r->at_ns / 1000000, to = (r->at_ns + r->total_ns) / 1000000 + 2;
+	char line[TEXT_SAFE_CAP(PATH_MAX) + 128], *command = NULL;
+	size_t len;
+	FILE *f;
+
+	if (!r->real_ns)
+		return;
+	snprintf(line, sizeof(line), "began at %s, %s after the beginning of the recording",
+		 text_clock(r->real_ns, 2000000).s, part_time(from).s);
+	put_line(o, v, line);
+	if (!v->recording || v->more_recordings)
+		return;
+	f = open_memstream(&command, &len);
+	if (!f)
+		return;
+	fprintf(f, "closer: iostrata report --from %s --to %s", part_time(from ? from - 1 : 0).s,
+		part_time(to).s);
+	text_shell_word(f, v->recording);
+	if (!fclose(f)) {
+		text_safe(line, sizeof(line), command);
+		put_line(o, v, line);
+	}
+	free(command);
+}
+
 /* "disk loop0, on dm-0, on sda and sdb" */
 static void put_disks(struct text_out *o, const struct breakdown_view *v, const struct devices *d,
 		      const struct slow_op *r)
@@ -259,6 +296,7 @@ static void put_timeline(struct text_out *o, const struct breakdown_view *v,
 void slowest_details(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
 		     const struct slow_op *r)
 {
+	put_when(o, v, r);
 	put_path(o, v, r);
 	put_disks(o, v, sn->devices, r);
 	put_range(o, v, r);

@@ -1323,6 +1323,32 @@ static void keys_are_sums_on_the_first_screen(void **state)
 }
 
 /* A bar to scale and the segments in their order: of 20 the longest 16. */
+/* When an operation began, and the command to look closer, as the shell takes it. */
+static void the_slowest_say_when(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.recording = "it's a.ios";
+	fixture_usual(&f);
+	print(&f, breakdown_text, &v, 1);
+	assert_has_not(f.text, "began at"); /* not known */
+	f.records[0].real_ns = 1000000000123456789;
+	f.records[0].at_ns = 5301999999;
+	f.records[0].total_ns = 20000000;
+	print(&f, breakdown_text, &v, 1);
+	assert_has(f.text, ".123, 5.301s after the beginning of the recording\n");
+	assert_has(f.text, "   closer: iostrata report --from 5.300s --to 5.323s "
+			   "'it'\\\\''s a.ios'\n");
+	print(&f, breakdown_json, &v, 1);
+	assert_has(f.text, "\"at_ns\":5301999999,");
+	v.more_recordings = 1;
+	print(&f, breakdown_text, &v, 1);
+	assert_has_not(f.text, "closer");
+	fixture_done(&f);
+}
+
 static void the_slowest_are_shown_in_order(void **state)
 {
 	struct breakdown_view v = plain;
@@ -2040,7 +2066,8 @@ static const char every_member[] =
 	"\"unmatched_end\":304,\"names\":305,\"unattributed\":306,\"ops\":307,"
 	"\"requests\":308,\"missed\":310},\"overhead\":{\"bpf_run_ns\":330,"
 	"\"bpf_run_cnt\":331},\"slowest\":[{\"op\":\"read\",\"call\":\"pread64\","
-	"\"fs\":\"ext4\",\"cache\":\"miss\",\"start_ns\":401,\"total_ns\":78000,"
+	"\"fs\":\"ext4\",\"cache\":\"miss\",\"start_ns\":401,\"at_ns\":null,"
+	"\"total_ns\":78000,"
 	"\"strata\":{\"syscall\":1000,\"vfs\":2000,\"fs\":3000,\"throttle\":4000,"
 	"\"tag\":5000,\"queue\":6000,\"device\":7000,\"complete\":8000,\"runq\":9000,"
 	"\"preempt\":10000,\"helper\":11000,\"sleep\":12000,\"lock\":0,\"server\":0,\"reap\":0},"
@@ -2613,6 +2640,7 @@ int main(void)
 		cmocka_unit_test(nothing_seen_is_told),
 		cmocka_unit_test(keys_get_a_line_each),
 		cmocka_unit_test(keys_are_sums_on_the_first_screen),
+		cmocka_unit_test(the_slowest_say_when),
 		cmocka_unit_test(the_slowest_are_shown_in_order),
 		cmocka_unit_test(the_slowest_are_shown_whole),
 		cmocka_unit_test(json_keeps_all_sums),
