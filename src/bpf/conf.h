@@ -363,6 +363,7 @@ struct live {
 	unsigned int access_sizes_made[2];
 	unsigned int drain_wanted;   /* a hash of rows has reached its limit */
 	unsigned int interval;       /* number of the interval; with conf.busiest */
+	unsigned int child;          /* the tool's child, until its exec; only for the programs */
 	unsigned char paths, splits; /* the map of this name has, or had, entries */
 	unsigned char epoch;         /* 0 or 1: the rows to which programs add */
 };

@@ -244,8 +244,9 @@ LEVEL_PROGRAMS(on_sched_waking, "tp_btf/sched_waking", sched_waking)
 
 /*
  * sched_process_fork(parent, child): the tool forks one child after its probes are live. This child
- * and all its descendants are tracked. With --children, processes are tracked whose bits the tool
- * sets (`src/trace/track.c`), and their descendants.
+ * is tracked from its exec on, since it is the tool until then, and so are all its descendants.
+ * With --children, processes are tracked whose bits the tool sets (`src/trace/track.c`), and their
+ * descendants.
  *
  * The bit of a thread group is decided when its first thread is born, and holds for all its
  * threads. These include workers of io_uring, whose birth raises no event, and threads that remain
@@ -258,10 +259,12 @@ int on_fork(u64 *ctx)
 {
 	struct task_struct *child = (void *)ctx[1];
 	u64 id = bpf_get_current_pid_tgid();
-	bool on = group_tracked(id >> 32) || (CONF(all_young) && is_tool(id));
+	bool on = group_tracked(id >> 32);
 
 	if (child->pid == child->tgid)
 		group_track(child->tgid, on);
+	if (CONF(all_young) && is_tool(id))
+		live.child = child->tgid;
 	if (on && first_to_see(ctx, EV_FORK, child))
 		thread_counts(true);
 	return 0;
@@ -272,10 +275,16 @@ int on_fork(u64 *ctx)
 SEC("?tp_btf/sched_process_exec")
 int on_exec(u64 *ctx)
 {
-	struct task_state *t = task_lookup(ctx[0]);
+	struct task_struct *p = (void *)ctx[0];
+	struct task_state *t = task_lookup((u64)p);
 
 	if (t)
 		task_set_id(t);
+	if (CONF(all_young) && live.child && live.child == (u32)p->tgid) {
+		live.child = 0; /* the backup finds it done */
+		group_track(p->tgid, true);
+		thread_counts(true);
+	}
 	return 0;
 }
 

@@ -271,7 +271,7 @@ const struct program programs[] = {
 	TRACEPOINT(on_work_begins_no_level, "workqueue_execute_start", .asks = ASK_BEHALF,
 		   .needs = NEED_NO_LEVEL),
 	TRACEPOINT(on_cgroup_made, "cgroup_mkdir", .asks = ASK_CGROUPS),
-	TRACEPOINT(on_exec, "sched_process_exec", .asks = ASK_CALLS),
+	TRACEPOINT(on_exec, "sched_process_exec", .asks = ASK_CALLS | ASK_CHILD, .backup = true),
 	/* before on_exit(), which gives up the state of the thread */
 	URING(on_uring_exit, "sched_process_exit", 0),
 	TRACEPOINT(on_exit, "sched_process_exit", .asks = ASK_THREADS, .backup = true),

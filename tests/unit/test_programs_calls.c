@@ -912,6 +912,14 @@ static void forks(struct ktask *parent, struct ktask *child)
 	RUN(on_fork, ctx);
 }
 
+/* The tool makes a child, which executes the command. */
+static void forks_command(struct ktask *tool, struct ktask *child)
+{
+	forks(tool, child);
+	cpu_is(0, child);
+	EVENT(on_exec, child);
+}
+
 /* The time of the command's threads: of those that have ended, and of those that run so far. */
 /* The time of all threads until now, as user space reads it. */
 static u64 time_of_threads(void)
@@ -932,7 +940,7 @@ static void test_time_of_threads(void **state)
 	task_init(&child, 2000, 2000, "child", 0);
 	task_init(&thread, 2000, 2003, "thread", 0);
 	tick(3);
-	forks(&tool, &child);
+	forks_command(&tool, &child);
 	assert_int_equal(time_of_threads(), 0);
 	tick(5);
 	forks(&child, &thread);
@@ -962,7 +970,7 @@ static void test_time_of_many_threads(void **state)
 	tick(730 * day);
 	for (int i = 0; i < N; i++) {
 		task_init(&crowd[i], 2000 + i, 2000 + i, "one", 0);
-		forks(&tool, &crowd[i]);
+		forks_command(&tool, &crowd[i]);
 	}
 	tick(life);
 	assert_true(time_of_threads() == N * life);

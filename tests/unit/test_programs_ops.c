@@ -980,6 +980,13 @@ static void fork_by(struct ktask *parent, struct ktask *child)
 	on_fork(ctx);
 }
 
+static void executes(struct ktask *t)
+{
+	cpu_is(0, t);
+	EVENT(on_exec, t);
+	EVENT(on_exec, t); /* the backup */
+}
+
 static void exits(struct ktask *t)
 {
 	cpu_is(0, t);
@@ -999,6 +1006,10 @@ static void test_tracked(void **state)
 	filtered(0, 0);
 	alice.t.pid = 1100;
 	fork_by(&tool, &alice);
+	filtered(0, 0); /* it is the tool, until it executes the command */
+	assert_int_equal(live.threads.living, 0);
+	executes(&bob);
+	executes(&alice);
 	filtered(1, 0);
 	fork_by(&alice, &thread);
 	assert_int_equal(live.threads.living, 2);
