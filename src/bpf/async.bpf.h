@@ -74,7 +74,8 @@ static __always_inline void async_set_owner(struct sent_who *who)
 		BPF_CORE_READ_STR_INTO(&who->comm, task, group_leader, comm);
 }
 
-enum { RWF_APPEND = 0x10 }; /* a flag of one write, as in include/uapi/linux/fs.h */
+/* Flags of one write, as in include/uapi/linux/fs.h. */
+enum { RWF_APPEND = 0x10, RWF_NOAPPEND = 0x20 };
 
 /* Notes the flags of an operation's open file. An append has no known offset: its argument says
  * nothing. */

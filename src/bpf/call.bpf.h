@@ -130,8 +130,8 @@ static __always_inline void call_note_args(struct op *op, struct pt_regs *regs, 
 	}
 }
 
-/* The offset of a call among its arguments; OFFSET_LATER: the call uses the file's position. The
- * kernel ignores the offset of a write with RWF_APPEND. */
+/* The offset of a call among its arguments; OFFSET_LATER: the call uses the file's position. A
+ * write with RWF_APPEND writes to the end, whatever its offset. */
 static __always_inline u64 call_offset(struct pt_regs *regs, u32 where, bool compat)
 {
 	u64 offset;
@@ -144,7 +144,7 @@ static __always_inline u64 call_offset(struct pt_regs *regs, u32 where, bool com
 	if (where == OFFSET_VECTOR_ARG3)
 		return offset;
 	if (call_arg(regs, 5, compat) & RWF_APPEND)
-		return OFFSET_UNKNOWN;
+		return OFFSET_END;
 	return offset == ~0ULL ? OFFSET_LATER : offset;
 }
 
@@ -167,8 +167,15 @@ static __always_inline void call_note_range(struct op *op, struct pt_regs *regs,
 		return;
 	}
 	op->offset = call_offset(regs, where, compat);
-	if (!begun && file)
+	if (begun)
+		return;
+	/* the flag of this write overrides the one of the open file */
+	if (where == OFFSET_VECTOR_FLAGS && call_arg(regs, 5, compat) & RWF_NOAPPEND)
+		kind = OP_NONE;
+	if (file)
 		op_learn_offset(op, kind, file, false);
+	else if (op->offset == OFFSET_END)
+		op->offset = OFFSET_UNKNOWN;
 }
 
 /* The file descriptor among the arguments of a call; -1: none. */
@@ -358,13 +365,24 @@ static __always_inline void call_unmatched(struct pt_regs *regs, u64 nr)
 	task_get(current_task());
 }
 
-/* Sets the offset of an operation which returned @ret and has none yet: an append, which ended at
- * the position of its file. */
+/* Sets the offset of an operation which returned @ret and has none yet: an append. It ended at the
+ * position of its file or, if it leaves this alone, at the end of the file. If others have changed
+ * the end since the operation began, nobody knows. */
 static __always_inline void call_note_append(struct op *op, long ret)
 {
 	struct file *file = (struct file *)op->file.file;
+	u64 offset = op->offset;
 
-	op->offset = file && ret > 0 ? BPF_CORE_READ(file, f_pos) - ret : OFFSET_UNKNOWN;
+	if (op->kind > OP_WRITE)
+		return;
+	op->offset = OFFSET_UNKNOWN;
+	if (!file || ret <= 0)
+		return;
+	if (offset == OFFSET_LATER)
+		op->offset = BPF_CORE_READ(file, f_pos) - ret;
+	else if (offset == OFFSET_END &&
+		 (u64)BPF_CORE_READ(file, f_inode, i_size) - ret == op->size)
+		op->offset = op->size;
 }
 
 static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf, long ret)
@@ -403,7 +421,7 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 			copy_count(ret, now);
 		}
 	}
-	if (offsets_wanted() && unlikely(op->offset == OFFSET_LATER))
+	if (offsets_wanted() && unlikely(op->offset >= OFFSET_END))
 		call_note_append(op, ret);
 	if (likely(wanted))
 		op_finish(t, ret, now, CONF(single_writer));

@@ -32,16 +32,22 @@ static __always_inline bool offsets_wanted(void)
 	return CONF(records) || CONF(sent_ops) || CONF(op_accesses);
 }
 
-/* Sets the offset of a call of kind @acts now that its @file is known. An
- * append has none before its end, and the offset argument of an append says nothing. */
+/* Sets the offset of a call of kind @acts now that its @file is known. An append has none before
+ * its end, and the offset argument of an append says nothing: Linux appends all the same. */
 static __always_inline void op_learn_offset(struct op *op, u8 acts, struct file *file, bool typed)
 {
-	bool later = op->offset == OFFSET_LATER;
+	u64 offset = op->offset;
+	struct inode *inode;
 
-	if (acts == OP_WRITE && READ(typed, file, f_flags) & O_APPEND)
-		op->offset = later ? OFFSET_LATER : OFFSET_UNKNOWN;
-	else if (later)
+	if (acts == OP_WRITE && (offset == OFFSET_END || READ(typed, file, f_flags) & O_APPEND)) {
+		if (offset == OFFSET_LATER)
+			return;
+		op->offset = OFFSET_END;
+		inode = READ(typed, file, f_inode);
+		op->size = READ(typed, inode, i_size);
+	} else if (offset == OFFSET_LATER) {
 		op->offset = READ(typed, file, f_pos);
+	}
 }
 
 /* Sets the file of an operation that began without one. False: the file is not traced. */

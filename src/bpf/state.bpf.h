@@ -63,9 +63,11 @@ enum op_progress {
 	((u32)(progress) | (layer) << 8 | (vfs_depth) << 16 | (fs_depth) << 24)
 
 /* Offset of an operation: not known; or the position of the file, to be read when the file is
- * known, or before which an append has ended. */
+ * known, or before which an append has ended; or the end of the file, of an append which leaves the
+ * position alone. */
 #define OFFSET_UNKNOWN (~0ULL)
 #define OFFSET_LATER   (~1ULL)
+#define OFFSET_END     (~2ULL)
 
 /* The times of an operation. All time before AT_CHARGED is charged to strata, if op.settled. The
  * others are boundaries: the operation has crossed a boundary since then if its time is later. */
@@ -126,7 +128,10 @@ struct op {
 	struct waker helper;
 	u64 slept_ns; /* the longest sleep for an unknown reason, if NOTED_SLEEP; for a record */
 	struct waker woken_by;
-	u64 copied_to;    /* the file to which a copy writes, as file.file, if NOTED_COPY */
+	union {
+		u64 copied_to; /* the file to which a copy writes, as file.file, if NOTED_COPY */
+		u64 size;      /* of the file before an append, if @offset is OFFSET_END */
+	};
 	u64 last_bio;     /* the bio submitted last, if @submitted */
 	u32 bio_cpu;      /* the CPU on which @last_bio was submitted */
 	u32 requests;     /* number of bios submitted, if @submitted */

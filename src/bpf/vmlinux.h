@@ -161,6 +161,7 @@ struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	u32 i_generation;
+	long long i_size;
 	struct address_space *i_mapping;
 };
 

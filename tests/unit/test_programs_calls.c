@@ -12,6 +12,7 @@ enum {
 	NR_LSEEK = 8,
 	NR_MMAP = 9,
 	NR_PREAD = 17,
+	NR_PWRITE = 18,
 	NR_READV = 19,
 	NR_WRITEV = 20,
 	NR_MADVISE = 28,
@@ -50,6 +51,7 @@ static int start(void **state)
 		[NR_SENDFILE] = CALL_DESC(OP_COPY, FILE_ARG1),
 		[NR_SPLICE] = CALL_DESC(OP_COPY, FILE_ARG0_OR_2),
 		[NR_MLOCK] = CALL_DESC(OP_META, FILE_MAPPING),
+		[NR_PWRITE] = CALL_DESC(OP_WRITE, FILE_ARG0),
 		[NR_READV] = CALL_DESC(OP_READ, FILE_ARG0),
 		[NR_WRITEV] = CALL_DESC(OP_WRITE, FILE_ARG0),
 		[NR_PREADV] = CALL_DESC(OP_READ, FILE_ARG0),
@@ -63,6 +65,7 @@ static int start(void **state)
 		[NR_READ] = OFFSET_POS,
 		[NR_WRITE] = OFFSET_POS,
 		[NR_PREAD] = OFFSET_ARG3,
+		[NR_PWRITE] = OFFSET_ARG3,
 		[NR_LSEEK] = OFFSET_ARGS,
 		[NR_FCNTL] = OFFSET_FLOCK,
 		[NR_PREAD_32] = OFFSET_ARG3 << 8 | OFFSET_POS,
@@ -408,9 +411,11 @@ static void test_vectors(void **state)
 	on_sys_enter(ctx);
 	assert_int_equal(ended(17)->op.offset, 444);
 	regs.r9 = RWF_APPEND;
+	ext4.inode.i_size = 5000;
 	alice.regs = regs;
 	on_sys_enter(ctx);
-	assert_true(ended(17)->op.offset == OFFSET_UNKNOWN);
+	ext4.inode.i_size = 5017;
+	assert_int_equal(ended(17)->op.offset, 5000);
 	/* an append ends at the position */
 	ext4.f.f_flags = O_APPEND;
 	sys_enter(NR_WRITEV, 2, 0, 2, 0);
@@ -426,6 +431,42 @@ static void test_vectors(void **state)
 	alice.regs = regs;
 	on_sys_enter(ctx_32);
 	assert_true(ended(37)->op.offset == OFFSET_UNKNOWN);
+}
+
+/* Linux writes to the end of a file opened to append, whatever the offset, unless a flag of this
+ * write forbids it. If another writer changed the end meanwhile, the offset is not known. */
+static void test_appends_at_an_offset(void **state)
+{
+	u64 ctx[] = { (u64)&alice.regs, NR_PWRITEV2 };
+	struct pt_regs regs = { .di = 2, .r10 = 8192, .r8 = 5, .orig_ax = NR_PWRITEV2 };
+
+	(void)state;
+	ext4.f.f_flags = O_APPEND;
+	ext4.f.f_pos = 333;
+	ext4.inode.i_size = 5000;
+	sys_enter(NR_PWRITE, 2, 0, 17, 4711);
+	ext4.inode.i_size = 5017;
+	assert_int_equal(ended(17)->op.offset, 5000);
+	sys_enter(NR_PWRITE, 2, 0, 17, 4711);
+	ext4.inode.i_size = 5100;
+	assert_true(ended(17)->op.offset == OFFSET_UNKNOWN);
+	sys_enter(NR_PWRITE, 2, 0, 17, 4711);
+	assert_true(ended(-28)->op.offset == OFFSET_UNKNOWN);
+	sys_enter(NR_PWRITE, 7, 0, 17, 4711);
+	assert_int_equal(ended(-9)->op.offset, 4711);
+	regs.r9 = RWF_NOAPPEND;
+	alice.regs = regs;
+	on_sys_enter(ctx);
+	assert_int_equal(ended(17)->op.offset, 8192);
+	regs.r10 = -1;
+	alice.regs = regs;
+	on_sys_enter(ctx);
+	assert_int_equal(ended(17)->op.offset, 333);
+	regs.r9 = RWF_APPEND;
+	regs.di = 7; /* no such descriptor */
+	alice.regs = regs;
+	on_sys_enter(ctx);
+	assert_true(ended(-9)->op.offset == OFFSET_UNKNOWN);
 }
 
 /* A 32-bit call has its offset where 32-bit calls have it, and in two registers. */
@@ -1298,6 +1339,7 @@ int main(void)
 		TEST(test_mapping_of_a_thread_without_room),
 		TEST(test_mapping_of_overlayfs),
 		TEST(test_vectors),
+		TEST(test_appends_at_an_offset),
 		TEST(test_ranges),
 		TEST(test_arguments_of_lseek),
 		TEST(test_arguments_without_recording),
