@@ -374,6 +374,16 @@ static __always_inline void waking_split_mark(struct waking *w, const struct mar
 	w->unhelped = (now - from) & (0 - m->times.server);
 }
 
+/* Whether the completion of @m tells nothing of the sleep of @p in @op: it is of a request of
+ * another thread, and signals can end the sleep. A thread waits so for its own requests, for any of
+ * libaio, and for other things, such as a timer. For pages which others read it does not. */
+static __always_inline bool mark_is_strange(const struct mark *m, struct task_struct *p,
+					    const struct op *op)
+{
+	return m->tid && m->tid != (u32)p->pid && op->kind != OP_AIO &&
+	       task_state_bits(p) & TASK_INTERRUPTIBLE;
+}
+
 /* Cuts the sleep of @p in @op, into @w. Current is the waker. */
 static __always_inline void waking_split(struct waking *w, struct task_struct *p,
 					 const struct op *op, u64 now, u32 level)
@@ -385,6 +395,8 @@ static __always_inline void waking_split(struct waking *w, struct task_struct *p
 	struct done own;
 
 	w->helped = waker != 0;
+	if (m && mark_is_strange(m, p, op))
+		m = NULL;
 	if (!(m && m->tid == (u32)p->pid) && own_answer(&own, p->pid, op, from)) {
 		split_add(&w->split, &own.times, from, own.times.c);
 		w->is_read = !!(own.thread & DONE_READ);

@@ -149,7 +149,7 @@ static u64 completing(struct ktask *by, bool asleep_before, u32 task_state, u64 
 
 /* A hypervisor took the CPU from a completion. A late completion is believed only of an interrupt
  * which wakes the submitter. The submitter must have slept before the request was done, and must
- * not be woken by signals. */
+ * not be woken by signals. Another thread that signals wake waits for no request of his at all. */
 static void test_late_completion(void **state)
 {
 	const u64 usual = REQUEST_END_NS, late = REQUEST_END_LATE_NS;
@@ -164,6 +164,8 @@ static void test_late_completion(void **state)
 		{ &alice, true, 0x1, 0x100, usual },
 		{ &alice, false, 0x2, 0x100, usual },
 		{ &bob, true, 0x2, 0x100, usual },
+		{ &bob, true, 0x102, 0x100, usual },
+		{ &bob, true, 0x1, 0x100, 0 }, /* it waits for something else: a timer */
 		{ &alice, true, 0x2, 0, usual },
 	};
 	u64 complete = 0, now;
