@@ -36,6 +36,13 @@
 
 enum { ID_DIGITS = 64, ID_SHOWN = 12 };
 
+enum runtime { DOCKER, CONTAINERD, CRI_O, PODMAN, LXC, SYSTEMD, RUNTIMES };
+
+static const char *const runtimes[RUNTIMES] = { "docker", "containerd", "cri-o",
+						"podman", "lxc",        "systemd" };
+
+const struct word_list runtime_words = { .list = runtimes, .to = RUNTIMES };
+
 /* One name in a path. */
 struct part {
 	const char *s;
@@ -139,19 +146,20 @@ static bool name_set(struct container *c, struct part p, const char *runtime)
 static bool find_id(struct part p, struct part above, struct container *ret)
 {
 	static const struct {
-		const char *before, *runtime;
+		const char *before;
+		enum runtime runtime;
 	} starters[] = {
-		{ "docker-", "docker" },         { "cri-containerd-", "containerd" },
-		{ "nerdctl-", "containerd" },    { "crio-", "cri-o" },
-		{ "libpod-payload-", "podman" }, { "libpod-", "podman" },
+		{ "docker-", DOCKER },         { "cri-containerd-", CONTAINERD },
+		{ "nerdctl-", CONTAINERD },    { "crio-", CRI_O },
+		{ "libpod-payload-", PODMAN }, { "libpod-", PODMAN },
 	};
-	const char *runtime = part_is(above, "docker") ? "docker" : NULL;
+	const char *runtime = part_is(above, "docker") ? runtimes[DOCKER] : NULL;
 
 	part_drop(&p, ".scope");
 	for (size_t i = 0; i < sizeof(starters) / sizeof(*starters); i++) {
 		if (!part_take(&p, starters[i].before))
 			continue;
-		runtime = starters[i].runtime;
+		runtime = runtimes[starters[i].runtime];
 		break;
 	}
 	if (!is_id(p))
@@ -167,20 +175,22 @@ static bool find_id(struct part p, struct part above, struct container *ret)
 static bool find_name(struct part p, struct part above, struct container *ret)
 {
 	static const struct {
-		const char *before, *after, *runtime;
+		const char *before, *after;
+		enum runtime runtime;
 	} starters[] = {
-		{ "lxc.payload.", "", "lxc" },
-		{ "machine-", ".scope", "systemd" },
-		{ "systemd-nspawn@", ".service", "systemd" },
+		{ "lxc.payload.", "", LXC },
+		{ "machine-", ".scope", SYSTEMD },
+		{ "systemd-nspawn@", ".service", SYSTEMD },
 	};
 
 	for (size_t i = 0; i < sizeof(starters) / sizeof(*starters); i++) {
 		struct part name = p;
 
 		if (part_take(&name, starters[i].before) && part_drop(&name, starters[i].after))
-			return name_set(ret, name, starters[i].runtime);
+			return name_set(ret, name, runtimes[starters[i].runtime]);
 	}
-	return (part_is(above, "lxc") || part_is(above, "lxc.payload")) && name_set(ret, p, "lxc");
+	return (part_is(above, "lxc") || part_is(above, "lxc.payload")) &&
+	       name_set(ret, p, runtimes[LXC]);
 }
 
 /* Always true. */

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "base/snapshot.h"
+#include "base/words.h"
 
 enum {
 	CONTAINER_ID_CAP = 256, /* a name in a path has at most 255 bytes (NAME_MAX) */
@@ -21,6 +22,9 @@ enum {
 };
 
 struct container_names;
+
+/* The runtimes by which containers are known. */
+extern const struct word_list runtime_words;
 
 /* The name of rows of processes outside of containers. */
 #define CONTAINER_NONE "(no container)"
