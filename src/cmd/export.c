@@ -19,14 +19,21 @@
 #include "run/run.h"
 #include "trace/syscalls.h"
 
-enum format {
-	FORMAT_NONE,
-	FORMAT_OTF2,
-	FORMAT_PARQUET,
-	FORMAT_CHROME,
-	FORMAT_FIO,
-	FORMAT_BLKTRACE
-};
+/* The formats, as --to names them; several: whether its function takes several recordings,
+ * and then no open one. */
+#define FORMATS(X)                                                                                 \
+	X(OTF2, otf2, true, "archive for Vampir and Score-P's tools")                              \
+	X(PARQUET, parquet, true, "tables for DuckDB and other engines")                           \
+	X(CHROME, chrome, false, "events for ui.perfetto.dev and speedscope")                      \
+	X(FIO, fio, false, "job for fio")                                                          \
+	X(BLKTRACE, blktrace, false, "files for blkparse and btt")
+
+#define FORMAT_ID(id, name, several, what)     FORMAT_##id,
+#define FORMAT_CHOICE(id, name, several, what) { #name, FORMAT_##id },
+#define FORMAT_HELP(id, name, several, what)   #name ": " what "; "
+#define FORMAT_ROW(id, name, several, what)    [FORMAT_##id] = { to_##name, several },
+
+enum format { FORMAT_NONE, FORMATS(FORMAT_ID) };
 
 enum { SPLIT_HOST = 1, SPLIT_HOUR = 2 };
 
@@ -40,10 +47,7 @@ struct export
 	int n_files;
 };
 
-static const struct opt_choice formats[] = {
-	{ "otf2", FORMAT_OTF2 }, { "parquet", FORMAT_PARQUET },   { "chrome", FORMAT_CHROME },
-	{ "fio", FORMAT_FIO },   { "blktrace", FORMAT_BLKTRACE }, {}
-};
+static const struct opt_choice formats[] = { FORMATS(FORMAT_CHOICE){} };
 
 static const struct opt_choice partitions[] = {
 	{ "host", SPLIT_HOST }, { "hour", SPLIT_HOUR }, { "host,hour", SPLIT_HOST | SPLIT_HOUR }, {}
@@ -51,9 +55,7 @@ static const struct opt_choice partitions[] = {
 
 static const struct opt opts[] = {
 	{ 0, "to", OPT_CHOICE(struct export, format, formats), .arg = "FORMAT",
-	  .help = "otf2: archive for Vampir and Score-P's tools; parquet: tables for DuckDB and "
-		  "other engines; chrome: events for ui.perfetto.dev and speedscope; fio: job for "
-		  "fio; blktrace: files for blkparse and btt; one of" },
+	  .help = FORMATS(FORMAT_HELP) "one of" },
 	{ 'o', "output", OPT_STRING(struct export, output), .arg = "DIR",
 	  .help = "make this directory and write into it" },
 	{},
@@ -182,7 +184,7 @@ static int dir_make(const struct export *e, struct reason *why)
 							    : "-o DIR must not exist yet");
 }
 
-static int to_parquet(const struct export *e, struct reason *why)
+static int to_parquet(const struct export *e, FILE *none, struct reason *why)
 {
 	struct tables_conf conf = {
 		.dir = e->output,
@@ -194,6 +196,7 @@ static int to_parquet(const struct export *e, struct reason *why)
 	struct tables_counts counts;
 	int got;
 
+	(void)none;
 	interrupt_catch();
 	got = archive_tables(e->files, e->n_files, &conf, &counts, why);
 	if (got == 0 || (got > 0 && counts.files)) /* else no recording was one */
@@ -201,12 +204,13 @@ static int to_parquet(const struct export *e, struct reason *why)
 	return got < 0 ? -1 : got ? EXIT_FAILED : 0;
 }
 
-static int to_otf2(const struct export *e, struct reason *why)
+static int to_otf2(const struct export *e, FILE *none, struct reason *why)
 {
 	const struct otf2_conf conf = { .dir = e->output, .lean = e->lean };
 	struct otf2_counts counts = {};
 	int got = archive_write(e->files, e->n_files, &conf, &counts, why);
 
+	(void)none;
 	if (got < 0)
 		return -1;
 	archive_say(stderr, e->output, &counts);
@@ -263,18 +267,24 @@ static int to_fio(const struct export *e, FILE *f, struct reason *why)
 	return got;
 }
 
-/* Exports to the formats of one recording. */
-static int to_other(const struct export *e, struct reason *why)
+static const struct {
+	int (*export)(const struct export *e, FILE *f, struct reason *why);
+	bool several;
+} format_rows[] = { FORMATS(FORMAT_ROW) };
+
+/* Returns the exit code, or -1 with @why. */
+static int format_write(const struct export *e, struct reason *why)
 {
-	FILE *f = fopen(e->files[0], "re");
+	FILE *f;
 	int got;
 
+	if (format_rows[e->format].several)
+		return format_rows[e->format].export(e, NULL, why);
+	f = fopen(e->files[0], "re");
 	if (!f)
 		return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", e->files[0],
 				  strerror(errno));
-	got = e->format == FORMAT_CHROME ? to_chrome(e, f, why)
-	      : e->format == FORMAT_FIO  ? to_fio(e, f, why)
-					 : to_blktrace(e, f, why);
+	got = format_rows[e->format].export(e, f, why);
 	fclose(f);
 	return got > 0 ? cmd_fail(why) : got;
 }
@@ -305,16 +315,7 @@ static int export(int argc, char **argv)
 	made = dir_make(&e, &why);
 	if (made < 0)
 		return cmd_fail(&why);
-	switch (e.format) {
-	case FORMAT_PARQUET:
-		status = to_parquet(&e, &why);
-		break;
-	case FORMAT_OTF2:
-		status = to_otf2(&e, &why);
-		break;
-	default:
-		status = to_other(&e, &why);
-	}
+	status = format_write(&e, &why);
 	if (status && !made)
 		rmdir(e.output); /* fails if the directory has files */
 	return status < 0 ? cmd_fail(&why) : status;
