@@ -139,37 +139,38 @@ const char *behalf_name(unsigned int behalf)
 	return behalf < BEHALF_N ? names[behalf] : NULL;
 }
 
+/* The kinds of enum lost; the last is hits which the kernel missed. Without words: no loss, since
+ * the calls began before tracing did. */
+static const struct {
+	const char *name, *one, *more;
+} losses[LOST_N + 1] = {
+	[LOST_RING] = { "ring", "record found no room in the ring buffer or the file",
+			"records found no room in the ring buffer or the file" },
+	[LOST_MAP_FULL] = { "map_full", "row, request or thread found no room in a table",
+			    "rows, requests or threads found no room in a table" },
+	[LOST_UNMATCHED_START] = { "unmatched_start",
+				   "operation or request began and was never seen to end",
+				   "operations or requests began and were never seen to end" },
+	[LOST_UNMATCHED_END] = { "unmatched_end", NULL, NULL },
+	[LOST_NAMES] = { "names", "file has no name, only its inode",
+			 "files have no name, only their inode" },
+	[LOST_UNATTRIBUTED] = { "unattributed",
+				"request or page fault may have been among those asked for",
+				"requests or page faults may have been among those asked for" },
+	[LOST_OPS] = { "ops", "operation was not recorded", "operations were not recorded" },
+	[LOST_REQUESTS] = { "requests", "request was not recorded", "requests were not recorded" },
+	[LOST_N] = { "missed", "probe hit was not run by the kernel",
+		     "probe hits were not run by the kernel" },
+};
+
 const char *lost_name(unsigned int lost)
 {
-	static const char *const names[LOST_N] = { "ring",          "map_full", "unmatched_start",
-						   "unmatched_end", "names",    "unattributed",
-						   "ops",           "requests" };
-
-	return NAME_OF(names, lost);
+	return lost < LOST_N ? losses[lost].name : "?";
 }
 
 const char *lost_what(unsigned int lost, uint64_t n)
 {
-	static const char *const one[LOST_N + 1] = {
-		[LOST_RING] = "record found no room in the ring buffer or the file",
-		[LOST_MAP_FULL] = "row, request or thread found no room in a table",
-		[LOST_UNMATCHED_START] = "operation or request began and was never seen to end",
-		[LOST_NAMES] = "file has no name, only its inode",
-		[LOST_UNATTRIBUTED] = "request or page fault may have been among those asked for",
-		[LOST_OPS] = "operation was not recorded",
-		[LOST_REQUESTS] = "request was not recorded",
-		[LOST_N] = "probe hit was not run by the kernel",
-	};
-	static const char *const more[LOST_N + 1] = {
-		[LOST_RING] = "records found no room in the ring buffer or the file",
-		[LOST_MAP_FULL] = "rows, requests or threads found no room in a table",
-		[LOST_UNMATCHED_START] = "operations or requests began and were never seen to end",
-		[LOST_NAMES] = "files have no name, only their inode",
-		[LOST_UNATTRIBUTED] = "requests or page faults may have been among those asked for",
-		[LOST_OPS] = "operations were not recorded",
-		[LOST_REQUESTS] = "requests were not recorded",
-		[LOST_N] = "probe hits were not run by the kernel",
-	};
-
-	return n == 1 ? NAME_OF(one, lost) : NAME_OF(more, lost);
+	if (lost > LOST_N)
+		return "?";
+	return n == 1 ? losses[lost].one : losses[lost].more;
 }

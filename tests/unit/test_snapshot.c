@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/hist.h"
+#include "base/names.h"
 #include "base/opts.h"
 #include "base/snapshot.h"
 
@@ -53,6 +54,22 @@ static uint64_t next(uint64_t *x)
 	*x ^= *x << 13;
 	*x ^= *x >> 7;
 	return *x ^= *x << 17;
+}
+
+static void each_kind_of_loss_has_its_words(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i <= LOST_N; i++) {
+		assert_non_null(lost_name(i));
+		if (i == LOST_UNMATCHED_END) /* it began before the run: no loss */
+			continue;
+		assert_non_null(lost_what(i, 1));
+		assert_non_null(lost_what(i, 2));
+		assert_string_not_equal(lost_what(i, 1), lost_what(i, 2));
+	}
+	assert_string_equal(lost_name(LOST_N), "?");
+	assert_null(lost_what(LOST_UNMATCHED_END, 1));
+	assert_string_equal(lost_what(LOST_N + 1, 1), "?");
 }
 
 static void percentiles_are_within_a_bucket(void **state)
@@ -266,6 +283,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(percentiles_are_within_a_bucket),
+		cmocka_unit_test(each_kind_of_loss_has_its_words),
 		cmocka_unit_test(histogram_keeps_its_bins_in_order),
 		cmocka_unit_test(bins_count_beyond_32_bits),
 		cmocka_unit_test(percentile_of_a_thousand_is_not_off_by_one),
