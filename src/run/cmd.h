@@ -12,7 +12,7 @@
 
 struct reason;
 
-#define IOSTRATA_VERSION "0.1"
+#define IOSTRATA_VERSION "0.2"
 
 struct cmd {
 	const char *name;

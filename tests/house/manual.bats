@@ -103,3 +103,12 @@ table_rows() {
 		grep -q "^| \`iostrata $command[ \`]" README.md || { echo "$command"; false; }
 	done
 }
+
+@test "the version stands in cmd.h, and all that repeats it agrees" {
+	version=$(sed -n 's/^#define IOSTRATA_VERSION "\(.*\)"$/\1/p' src/run/cmd.h)
+	[[ -n $version && $(build/iostrata --version) == "iostrata $version" ]]
+	[[ $(sed -n '1s/^iostrata (\(.*\)) .*/\1/p' debian/changelog) == "$version" ]]
+	[[ $(sed -n '/^## /{s/^## //p;q}' NEWS.md) == "$version" ]]
+	images=$(grep -ohE "localhost/iostrata:[0-9.]+" iostrata.yaml docs/FLEET.md | sort -u)
+	[[ $images == "localhost/iostrata:$version" ]]
+}
