@@ -8,7 +8,8 @@
 #   make live       accuracy on this machine (root); matrix [K="6.1 6.12"] [ONLY=REGEX]: on other
 #                   kernels, in VMs; core, guests: what make test has of that
 #   make bench      what tracing costs; mutants [MUTANTS='-n 50 show']: what no test notices
-#   make fuzz       [FUZZ_SECONDS=30] for each; man: build/man; deb: a package in build/deb
+#   make fuzz       [FUZZ_SECONDS=30] for each; man: build/man; schema: build/schema, JSON Schemas
+#   make deb        a package in build/deb
 #   make install    [DESTDIR=...] [PREFIX=/usr/local]: with manual, completion, service; help: this
 #   make image      an OCI image of the static program, for podman or docker (CONTAINER_TOOL)
 #
@@ -143,30 +144,30 @@ $(O)/records: tests/records.c $(O)/libiostrata.a Makefile
 unit: $(UNIT)
 	$(Q)CMOCKA_MESSAGE_OUTPUT=TAP tests/tap $(UNIT)
 
-house: all man
+house: all man schema
 	$(Q)tests/tap "bats --tap tests/house"
 
 CLI = tests/cli/$(SAN:1={usage,refusals,exact}.bats)
 
-cli: all $(if $(SAN),,man)
+cli: all schema $(if $(SAN),,man)
 	$(Q)mkdir -p $(B)/test/tmp
 	$(Q)$(SUDO) ENGINES='$(ENGINES)' IOSTRATA=$(CURDIR)/$(O)/iostrata tests/tap "bats --tap $(CLI)"
 
 # Under sudo, commands would be run as the caller, who may not write where the gate does.
-live: all static
+live: all static schema
 	$(Q)mkdir -p $(B)/gate
 	$(Q)$(SUDO) env -u SUDO_UID -u SUDO_GID -u SUDO_USER tests/gate/run --native
 
-matrix: all static
+matrix: all static schema
 	$(Q)tests/podman || true
 	$(Q)tests/vm/matrix $(if $(ONLY),--only '$(ONLY)') $(K)
 
-core guests: all static
+core guests: all static schema
 	$(Q)tests/vm/matrix --again --part $@
 
 test: # without the sanitizers, for its time and memory, test_many alone
 	$(Q)tests/setup --test
-	$(Q)$(MAKE) --no-print-directory $(JOBS) all man static
+	$(Q)$(MAKE) --no-print-directory $(JOBS) all man schema static
 	$(Q)tests/all house "$(JOBS) cli SAN=1" "$(JOBS) unit SAN=1" '&' core , \
 		guests + guests + live + "cli CLI='tests/cli/[a-p]*.bats'" "bench BENCH='--quick 6.1'" + \
 		"unit UNIT=build/unit/test_many" "cli CLI='tests/cli/[!a-p]*.bats'"
@@ -188,7 +189,19 @@ fuzz:
 
 fuzzers: $(FUZZERS) $(O)/records
 
-# Options and columns in the pages come from the tables from which -h is printed.
+# The JSON Schemas, such as build/schema/breakdown-1.json: the program prints them. A program with
+# sanitizers only does if there are none: other tests may be reading them.
+schema: $(B)/schema
+
+$(B)/schema: $(if $(SAN),|) $(O)/iostrata
+	@echo "  JSON  $@"
+	$(Q)rm -rf $@ $@.new && mkdir $@.new
+	$(Q)cd $@.new && for name in $$($(CURDIR)/$(O)/iostrata schema | cut -d' ' -f1); do \
+		$(CURDIR)/$(O)/iostrata schema $$name >$$name && mv $$name \
+			$$(sed -n 's,.*"iostrata\.\(.*\)/\(.*\)".*,\1-\2.json,p;T;q' $$name) || exit; done
+	$(Q)mv $@.new $@
+
+# Options, columns and members in the pages come from the tables from which -h and schemas are printed.
 man: $(PAGES)
 
 $(B)/man/%: man/%.scd man/page.awk $(O)/iostrata
@@ -197,12 +210,14 @@ $(B)/man/%: man/%.scd man/page.awk $(O)/iostrata
 	$(Q)awk -v program=$(O)/iostrata -v version="$$($(O)/iostrata --version)" -f man/page.awk $< >$@.scd
 	$(Q)scdoc <$@.scd >$@.new && rm $@.scd && mv $@.new $@
 
-install: all man
+install: all man schema
 	install -D -m 755 $(O)/iostrata $(DESTDIR)$(PREFIX)/bin/iostrata
 	for page in $(PAGES); do install -D -m 644 $$page $(SHARE)/man/man$${page##*.}/$${page##*/} || exit; done
 	install -D -m 644 completion/iostrata.bash $(SHARE)/bash-completion/completions/iostrata
 	install -D -m 644 completion/_iostrata $(SHARE)/zsh/$(ZSH_DIR)/_iostrata
 	install -D -m 644 completion/iostrata.fish $(SHARE)/fish/vendor_completions.d/iostrata.fish
+	for schema in $(B)/schema/*.json; do \
+		install -D -m 644 $$schema $(SHARE)/iostrata/schema/$${schema##*/} || exit; done
 	for unit in iostrata-watch@.service iostrata-serve.service; do \
 		install -D -m 644 systemd/$$unit $(DESTDIR)$(UNIT_DIR)/$$unit && \
 		sed -i 's,@BIN@,$(PREFIX)/bin,' $(DESTDIR)$(UNIT_DIR)/$$unit || exit; done
@@ -227,4 +242,4 @@ clean:
 
 -include $(LIB_OBJS:.o=.d) $(filter %/main.d,$(OBJS:.o=.d)) $(SKELS:.skel.h=.bpf.d) $(UNIT:%=%.d)
 .SECONDARY .DELETE_ON_ERROR:
-.PHONY: all static unit house cli live matrix core guests test run bench mutants fuzz fuzzers man install image deb clean help
+.PHONY: all static unit house cli live matrix core guests test run bench mutants fuzz fuzzers man schema install image deb clean help

@@ -21,7 +21,7 @@
 
 static const struct cmd *const commands[] = {
 	&cmd_breakdown, &cmd_top,     &cmd_funcs,   &cmd_serve,  &cmd_record, &cmd_watch,
-	&cmd_report,    &cmd_compare, &cmd_explain, &cmd_export, &cmd_doctor,
+	&cmd_report,    &cmd_compare, &cmd_explain, &cmd_export, &cmd_doctor, &cmd_schema,
 };
 
 enum { COMMANDS_N = sizeof(commands) / sizeof(*commands) };

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """schema.py FILE...
 
-Validates what iostrata prints as JSON by the schemas in docs/schema. A line names its schema; a line
-that names none has the schema of the line before it. For each file that is not valid a line says where
-and why. Exit status: 0 all are valid, 1 not, 2 usage.
+Validates what iostrata prints as JSON by the schemas in build/schema, which `make schema` makes. A line
+names its schema; a line that names none has the schema of the line before it. For each file that is not
+valid a line says where and why. Exit status: 0 all are valid, 1 not, 2 usage.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ sys.path.append("/usr/lib/python3/dist-packages")
 import fastjsonschema  # noqa: E402  # pylint: disable=wrong-import-position
 
 Json = dict[str, Any]
-SCHEMAS = Path(__file__).resolve().parents[1] / "docs/schema"
+SCHEMAS = Path(__file__).resolve().parents[1] / "build/schema"
 FOR_READERS = ("title", "description", "unit")
 
 

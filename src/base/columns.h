@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/words.h"
 
 enum value_kind {
 	VALUE_COUNT,  /* n */
@@ -39,13 +40,20 @@ struct column {
 	size_t at; /* offset in the row of the uint64_t to show, if there is no .get */
 	/* Sets the members of @ret for this kind. Before, @ret is 0, with max SIZE_MAX. */
 	void (*get)(struct value *ret, const void *row, const void *ctx);
-	const char *help; /* for the manual; no capital, no full stop */
+	const char *help; /* for the manual and the schema; no capital, no full stop */
+	const char *null; /* why the figure may be unknown; NULL: it never is */
 	int max;          /* maximum width of cells in text; 0: the width left by other columns */
 	int rank;         /* in long lines, the highest rank is left out first; 0: never */
 	const char *was;  /* an earlier title, which columns_find() takes, too */
 	enum text_cut cut;
 	unsigned int of; /* for the owner of the list: the set of its tables with this column */
 	bool optional;   /* left out of text if 0 or unknown in all rows */
+	struct {         /* for the schema; see struct member */
+		const struct word_list *words;
+		const char *pattern, *unit;
+		unsigned int least;
+		bool ascii, huge;
+	} json;
 };
 
 /* A list of columns ends with an empty row. */

@@ -174,3 +174,26 @@ const char *lost_what(unsigned int lost, uint64_t n)
 		return "?";
 	return n == 1 ? losses[lost].one : losses[lost].more;
 }
+
+static const char *stratum_help(unsigned int st)
+{
+	return strata_terms[st].help;
+}
+
+static const char *lost_help(unsigned int lost)
+{
+	const char *what = lost_what(lost, 2);
+
+	return what ? what
+		    : "calls were seen to end but not to begin, mostly since they are older than "
+		      "the tracing; no loss";
+}
+
+const struct word_list op_words = { op_name, .from = OP_READ, .to = OP_N };
+static const struct word_list copy_words = { op_name, .from = OP_COPY_TO, .to = OP_COPY_TO + 1 };
+const struct word_list row_words = { op_name, .from = OP_READ, .to = OP_N, .more = &copy_words };
+const struct word_list strata_words = { stratum_name, .from = 0, .to = ST_N, .help = stratum_help };
+const struct word_list cache_words = { cache_known, .from = 0, .to = CACHE_N };
+const struct word_list rq_words = { rq_op_code, .from = 0, .to = RQ_N };
+const struct word_list behalf_words = { behalf_name, .from = 0, .to = BEHALF_N };
+const struct word_list lost_words = { lost_name, .from = 0, .to = LOST_N, .help = lost_help };

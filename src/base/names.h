@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/opts.h"
+#include "base/words.h"
 #include "event.h"
 
 /* The activity of the thread in each stratum; ends with an empty row. */
@@ -26,6 +27,10 @@ const char *by_name(unsigned int by);         /* pid comm file cgroup dev cache 
 const char *layer_name(unsigned int layer);   /* ops syscall vfs fs blk */
 const char *behalf_name(unsigned int behalf); /* writeback helper; NULL: of nobody else */
 const char *lost_name(unsigned int lost);     /* ring map_full unmatched_start ... */
+
+/* The names above which texts of JSON have; @row_words: kinds of rows. */
+extern const struct word_list op_words, row_words, strata_words, cache_words, rq_words,
+	behalf_words, lost_words;
 
 /* The kind of loss @lost as the end of a sentence which begins with the number @n; LOST_N: hits
  * which the kernel missed. NULL: it is no loss, since the calls began before tracing did. */

@@ -31,6 +31,7 @@
 #include <stdio.h>
 
 struct column;
+struct schema;
 
 enum opt_type {
 	OPT_TYPE_FLAG,     /* bool */
@@ -145,6 +146,8 @@ struct opt_table {
 	bool command;           /* takes "-- CMD ARGS" */
 	const struct opt_example *examples;
 	const struct opt_columns *columns;
+	const struct opt_choice *schema_names; /* their values: indexes in .schemas */
+	const struct schema *const *schemas;   /* for the manual of JSON */
 	const struct opt_term *terms;
 	const char *terms_title;
 };
@@ -174,9 +177,9 @@ int opts_help(FILE *f, const struct opt_table *t);
 
 /*
  * A part of the command's manual page in scdoc(5) syntax, without its heading: "name", "synopsis",
- * "about", "options", "terms", "examples"; or of a list of columns, by its title, "members of
- * TITLE" (in JSON) and "columns of TITLE" (in text). NULL: lists the names of all parts. Returns 0,
- * -EINVAL if there is no such part, or -errno of a failed write.
+ * "about", "options", "terms", "examples"; "columns of TITLE", a list of columns; "members of
+ * NAME", the members of a schema's first object, or "members of NAME.OBJECT". NULL: lists the names
+ * of all parts. Returns 0, -EINVAL if there is no such part, or -errno of a failed write.
  */
 int opts_scdoc(FILE *f, const struct opt_table *t, const char *part);
 

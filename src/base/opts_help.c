@@ -9,6 +9,7 @@
 
 #include "base/columns.h"
 #include "base/opts_table.h"
+#include "base/schema.h"
 #include "base/text.h"
 
 enum {
@@ -177,9 +178,7 @@ static void put_plain(struct text_out *o, const char *text)
 /* Writes a sentence of the manual, with a capital and a full stop. */
 static void put_sentence(struct text_out *o, const char *text)
 {
-	char first = *text >= 'a' && *text <= 'z' ? *text - 'a' + 'A' : *text;
-
-	text_put(o, "%c", first);
+	text_put(o, "%c", text_capital(text));
 	put_plain(o, text + 1);
 	text_put(o, ".\n\n");
 }
@@ -265,40 +264,86 @@ static void scdoc_terms(struct text_out *o, const struct opt_table *t)
 	}
 }
 
-/* A column: with @titles "mean (mean_ns)", for text; else "mean_ns (mean)", for JSON. */
-static void scdoc_column(struct text_out *o, const struct column *c, bool titles)
+/* The head of a column or member: "_mean_ (mean_ns)". @second: its other name, or NULL. */
+static void scdoc_head(struct text_out *o, const char *name, const char *second)
 {
-	const char *first = titles ? c->title : c->name, *second = titles ? c->name : c->title;
-
-	if (!first || !c->help)
-		return;
 	text_put(o, "_");
-	put_plain(o, first);
+	put_plain(o, name);
 	text_put(o, "_");
-	if (second && strcmp(first, second)) {
+	if (second && strcmp(name, second)) {
 		text_put(o, " (");
 		put_plain(o, second);
 		text_put(o, ")");
 	}
 	text_put(o, "\n\t");
+}
+
+static void scdoc_column(struct text_out *o, const struct column *c)
+{
+	if (!c->title || !c->help)
+		return;
+	scdoc_head(o, c->title, c->name);
 	put_sentence(o, c->help);
 }
 
-/* The list of columns for @part "columns of TITLE" or "members of TITLE". */
-static bool scdoc_list(struct text_out *o, const struct opt_columns *l, const char *part)
+/* The list of columns for @part "columns of TITLE". */
+static bool scdoc_columns(struct text_out *o, const struct opt_columns *l, const char *part)
 {
 	const size_t len = strlen("columns of ");
-	bool titles = !strncmp(part, "columns of ", len);
 
-	if (!titles && strncmp(part, "members of ", len))
+	if (strncmp(part, "columns of ", len))
 		return false;
 	while (l && l->title && strcmp(l->title, part + len))
 		l++;
 	if (!l || !l->title)
 		return false;
 	for (const struct column *c = l->list; column_is(c); c++)
-		scdoc_column(o, c, titles);
+		scdoc_column(o, c);
 	return true;
+}
+
+/* The members of an object as written; those of objects without a name follow their owner. */
+struct scdoc_members {
+	struct text_out *o;
+	const char *owner; /* "lock.", "refused[]." */
+};
+
+static void scdoc_member(const struct member *m, const char *title, void *arg)
+{
+	const struct scdoc_members *w = arg;
+	char name[128], owner[sizeof(name) + 3], text[MEMBER_TEXT_CAP];
+	struct scdoc_members inner = { w->o, owner };
+
+	snprintf(name, sizeof(name), "%s%s", w->owner, m->name);
+	scdoc_head(w->o, name, title);
+	member_describe(m, text);
+	put_sentence(w->o, text);
+	if (!m->object || m->object->name)
+		return;
+	snprintf(owner, sizeof(owner), "%s%s.", name, m->list ? "[]" : "");
+	members_walk(m->object->members, scdoc_member, &inner);
+}
+
+/* The members for @part "members of NAME" or "members of NAME.OBJECT". */
+static bool scdoc_members(struct text_out *o, const struct opt_table *t, const char *part)
+{
+	const size_t len = strlen("members of ");
+	const size_t dot = strcspn(part, "."), end = strlen(part);
+	struct scdoc_members all = { o, "" };
+	const struct object *object;
+
+	if (strncmp(part, "members of ", len))
+		return false;
+	for (const struct opt_choice *n = t->schema_names; n && n->name; n++) {
+		if (strncmp(n->name, part + len, dot - len) || n->name[dot - len])
+			continue;
+		object = schema_object(t->schemas[n->value], part + dot + (dot < end));
+		if (!object)
+			return false;
+		members_walk(object->members, scdoc_member, &all);
+		return true;
+	}
+	return false;
 }
 
 static const struct scdoc_part {
@@ -333,7 +378,7 @@ int opts_scdoc(FILE *f, const struct opt_table *t, const char *part)
 		scdoc_list_parts(&o, t);
 	else if (p->name)
 		p->write(&o, t);
-	else if (!scdoc_list(&o, t->columns, part))
+	else if (!scdoc_columns(&o, t->columns, part) && !scdoc_members(&o, t, part))
 		return -EINVAL;
 	return text_end(&o);
 }
@@ -558,7 +603,8 @@ static void complete_command(struct completion *c, const struct opt_table *t, ch
 		values(c, o);
 	else if (value_in_word(c, t))
 		return;
-	else if (arg && arg->arg && !strcmp(arg->arg, "FILE") && c->typed[0] != '-')
+	else if (arg && arg->arg && (arg->choices || !strcmp(arg->arg, "FILE")) &&
+		 c->typed[0] != '-')
 		values(c, arg);
 	else
 		all_options(c, t);

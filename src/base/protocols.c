@@ -123,6 +123,13 @@ const struct protocol *protocol_at(unsigned int protocol)
 	return protocol < SERVER_PROTOCOLS ? &protocols[protocol] : &unknown;
 }
 
+static const char *protocol_name(unsigned int protocol)
+{
+	return protocols[protocol].name;
+}
+
+const struct word_list protocol_words = { protocol_name, .from = 0, .to = SERVER_PROTOCOLS };
+
 unsigned int protocol_named(const char *name)
 {
 	unsigned int i = 0;

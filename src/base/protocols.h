@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "base/words.h"
 #include "cell.h"
 
 /* How the mount of a row's file system is found. */
@@ -42,6 +43,8 @@ struct protocol {
 /* The rows of enum server_protocol; then, up to protocols_n, those which are not traced. */
 extern const struct protocol protocols[];
 extern const unsigned int protocols_n;
+
+extern const struct word_list protocol_words; /* their names, of those which are traced */
 
 /* The row of @protocol; one named "?", without figures, for a number out of range. */
 const struct protocol *protocol_at(unsigned int protocol);

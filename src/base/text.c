@@ -644,6 +644,13 @@ const char *text_plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
+char text_capital(const char *text)
+{
+	size_t letters = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+
+	return letters && text[letters] != '_' ? *text - 'a' + 'A' : *text;
+}
+
 struct text_num text_rate(uint64_t n, uint64_t duration_ns)
 {
 	static const char *const units[] = { "/s", "k/s", "M/s", "G/s", "T/s", "P/s", "E/s", NULL };

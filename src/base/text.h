@@ -97,6 +97,10 @@ struct text_num text_count7(uint64_t n);
 /* The plural ending of a noun for @n things: "s", or "" for 1. */
 const char *text_plural(uint64_t n);
 
+/* The first character of a sentence that begins with @text: a capital, unless the first word is the
+ * name of a member (total_ns). */
+char text_capital(const char *text);
+
 /* Events per second: "4.60/s", "12.3k/s", "<0.01/s"; "-" if the duration is 0; at most 7
  * columns. */
 struct text_num text_rate(uint64_t n, uint64_t duration_ns);

@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "base/protocols.h"
+#include "base/schema.h"
 #include "cell.h"
 #include "host/path.h"
 
@@ -269,66 +270,110 @@ STRATUM(reap, ST_REAP)
 
 _Static_assert(ST_REAP == ST_N - 1, "each stratum has a column");
 
-#define COLUMN_OF(whose, col, which, what, text)                                                   \
+/* Arguments after the help are further members of the column. */
+#define COLUMN_OF(whose, col, which, what, text, ...)                                              \
 	{                                                                                          \
 		.name = col, .title = col, .kind = which, .get = get_##what, .help = text,         \
-		.of = whose                                                                        \
+		.of = whose, __VA_ARGS__                                                           \
 	}
 #define COLUMN(...)    COLUMN_OF(EVENT_OF_OPS | EVENT_OF_REQUESTS, __VA_ARGS__)
 #define OP_COLUMN(...) COLUMN_OF(EVENT_OF_OPS, __VA_ARGS__)
 #define RQ_COLUMN(...) COLUMN_OF(EVENT_OF_REQUESTS, __VA_ARGS__)
 
+#define NOT_KNOWN    .null = "not known"
+#define OF_REQUEST   .null = "a request, or not known"
+#define OF_OPERATION .null = "an operation"
+#define NOT_MEASURED .null = "a request, or not measured"
+#define NONE         .null = "none, or not known"
+
+static const char *const types[] = { "op", "request" };
+static const struct word_list type_words = { .list = types, .to = 2 };
+static const struct word_list op_or_request = { op_name, .from = OP_READ, .to = OP_N,
+						.more = &rq_words };
+
 const struct column event_columns[] = {
-	COLUMN("type", VALUE_TEXT, type, "op or request"),
+	COLUMN("type", VALUE_TEXT, type, "op or request", .json.words = &type_words),
 	COLUMN("start_ns", VALUE_TIME, start,
 	       "beginning, or submission of a request, by CLOCK_MONOTONIC"),
 	COLUMN("total_ns", VALUE_TIME, total, "time from beginning to end"),
-	COLUMN("op", VALUE_TEXT, op, "kind of the operation, or code of the request (R, W, F ...)"),
-	OP_COLUMN("call", VALUE_TEXT, call,
-		  "system call, or opcode of a request of io_uring or libaio"),
-	COLUMN("dev", VALUE_TEXT, dev, "device of the file system, or the disk, \"major:minor\""),
-	RQ_COLUMN("disk", VALUE_TEXT, disk, "name of a request's disk"),
-	OP_COLUMN("fs", VALUE_TEXT, fs, "type of the file system"),
+	COLUMN("op", VALUE_TEXT, op, "kind of the operation, or code of the request (R, W, F ...)",
+	       .json.words = &op_or_request),
+	OP_COLUMN(
+		"call", VALUE_TEXT, call,
+		"system call, or opcode of a request of io_uring or libaio; a served operation has "
+		"nfs_request, or the command of SMB, such as smb_read",
+		OF_REQUEST, .json.ascii = true),
+	COLUMN("dev", VALUE_TEXT, dev, "device of the file system, or the disk, \"major:minor\"",
+	       NOT_KNOWN, .json.pattern = PATTERN_DEVICE),
+	RQ_COLUMN("disk", VALUE_TEXT, disk, "name of a request's disk",
+		  .null = "an operation, or not known"),
+	OP_COLUMN("fs", VALUE_TEXT, fs, "type of the file system", OF_REQUEST),
 	OP_COLUMN("cache", VALUE_TEXT, cache,
-		  "use of the page cache: hit, hit_ahead, miss, readahead or direct"),
+		  "use of the page cache: hit, hit_ahead, miss, readahead or direct",
+		  .null = "a request, or no read, write or page fault, or not known",
+		  .json.words = &cache_words),
 	COLUMN("path", VALUE_TEXT, path,
-	       "path of the file as the process saw it; for a request, of the file with the data"),
-	COLUMN("ino", VALUE_ID, ino, "inode of the file"),
-	COLUMN("offset", VALUE_ID, offset, "position in the file, or on the disk, in bytes"),
-	COLUMN("len", VALUE_ID, len, "bytes asked for; bytes done by a request"),
-	OP_COLUMN("result", VALUE_SIGNED, result, "return value of the call"),
-	OP_COLUMN("error", VALUE_TEXT, error, "name of the error that the call returned"),
-	RQ_COLUMN("status", VALUE_ID, status, "status of the request; 0: no error"),
-	OP_COLUMN("requests", VALUE_COUNT, requests, "bios that the operation submitted"),
-	COLUMN("pid", VALUE_ID, pid, "process that made the call, or submitted the request"),
-	COLUMN("tid", VALUE_ID, tid, "thread of the call or request"),
-	COLUMN("comm", VALUE_TEXT, comm, "name of the thread"),
-	COLUMN("cgroup", VALUE_ID, cgroup, "id of the cgroup of the thread"),
-	RQ_COLUMN("sector", VALUE_ID, sector, "first sector of the request, on the whole disk"),
-	RQ_COLUMN("cmd_flags", VALUE_ID, cmd_flags, "flags of the request, as the kernel has them"),
-	RQ_COLUMN("requeues", VALUE_COUNT, requeues, "how often the request was put back"),
-	RQ_COLUMN("merges", VALUE_COUNT, merges, "bios of the request beside the first"),
-	OP_COLUMN("syscall_ns", VALUE_TIME, syscall, "time in the stratum syscall"),
-	OP_COLUMN("vfs_ns", VALUE_TIME, vfs, "time in the stratum vfs"),
-	OP_COLUMN("fs_ns", VALUE_TIME, fs_ns, "time in the stratum fs"),
-	OP_COLUMN("throttle_ns", VALUE_TIME, throttle, "time in the stratum throttle"),
-	COLUMN("tag_ns", VALUE_TIME, tag, "time in the stratum tag, or of the request"),
-	COLUMN("queue_ns", VALUE_TIME, queue, "time in the stratum queue, or of the request"),
-	COLUMN("device_ns", VALUE_TIME, device, "time in the stratum device, or of the request"),
-	OP_COLUMN("complete_ns", VALUE_TIME, complete, "time in the stratum complete"),
-	OP_COLUMN("runq_ns", VALUE_TIME, runq, "time in the stratum runq"),
-	OP_COLUMN("preempt_ns", VALUE_TIME, preempt, "time in the stratum preempt"),
-	OP_COLUMN("helper_ns", VALUE_TIME, helper, "time in the stratum helper"),
-	OP_COLUMN("sleep_ns", VALUE_TIME, sleep, "time in the stratum sleep"),
-	OP_COLUMN("lock_ns", VALUE_TIME, lock, "time in the stratum lock"),
-	COLUMN("container", VALUE_TEXT, container, "id or name of the container of the cgroup"),
+	       "path of the file as the process saw it; for a request, of the file with the data",
+	       NONE),
+	COLUMN("ino", VALUE_ID, ino, "inode of the file", NONE, .json.huge = true),
+	COLUMN("offset", VALUE_ID, offset, "position in the file, or on the disk, in bytes", NONE,
+	       .json = { .huge = true, .unit = "bytes" }),
+	COLUMN("len", VALUE_ID, len, "bytes asked for; bytes done by a request", NONE,
+	       .json = { .huge = true, .unit = "bytes" }),
+	OP_COLUMN("result", VALUE_SIGNED, result, "return value of the call", .null = "a request",
+		  .json.unit = "as of the call"),
+	OP_COLUMN("error", VALUE_TEXT, error,
+		  "name of the error that the call returned, ENOENT for example",
+		  .null = "no error, or a request", .json.ascii = true),
+	RQ_COLUMN("status", VALUE_ID, status, "status of the request; 0: no error", OF_OPERATION,
+		  .json.unit = "errno"),
+	OP_COLUMN("requests", VALUE_COUNT, requests, "bios that the operation submitted",
+		  .null = "a request"),
+	COLUMN("pid", VALUE_ID, pid, "process that made the call, or submitted the request",
+	       NOT_KNOWN),
+	COLUMN("tid", VALUE_ID, tid, "thread of the call or request", NOT_KNOWN),
+	COLUMN("comm", VALUE_TEXT, comm, "name of the thread", NOT_KNOWN),
+	COLUMN("cgroup", VALUE_ID, cgroup, "id of the cgroup of the thread", NOT_KNOWN,
+	       .json.huge = true),
+	RQ_COLUMN("sector", VALUE_ID, sector, "first sector of the request, on the whole disk",
+		  .null = "an operation, or none", .json.unit = "sectors of 512 bytes"),
+	RQ_COLUMN("cmd_flags", VALUE_ID, cmd_flags, "flags of the request, as the kernel has them",
+		  OF_OPERATION, .json.unit = "bits"),
+	RQ_COLUMN("requeues", VALUE_COUNT, requeues, "how often the request was put back",
+		  OF_OPERATION),
+	RQ_COLUMN("merges", VALUE_COUNT, merges, "bios of the request after the first",
+		  OF_OPERATION),
+	OP_COLUMN("syscall_ns", VALUE_TIME, syscall, "time in the stratum syscall", NOT_MEASURED),
+	OP_COLUMN("vfs_ns", VALUE_TIME, vfs, "time in the stratum vfs", NOT_MEASURED),
+	OP_COLUMN("fs_ns", VALUE_TIME, fs_ns, "time in the stratum fs", NOT_MEASURED),
+	OP_COLUMN("throttle_ns", VALUE_TIME, throttle, "time in the stratum throttle",
+		  NOT_MEASURED),
+	COLUMN("tag_ns", VALUE_TIME, tag, "time in the stratum tag, or of the request",
+	       .null = "not measured"),
+	COLUMN("queue_ns", VALUE_TIME, queue, "time in the stratum queue, or of the request",
+	       .null = "not measured"),
+	COLUMN("device_ns", VALUE_TIME, device, "time in the stratum device, or of the request",
+	       .null = "not measured"),
+	OP_COLUMN("complete_ns", VALUE_TIME, complete, "time in the stratum complete",
+		  NOT_MEASURED),
+	OP_COLUMN("runq_ns", VALUE_TIME, runq, "time in the stratum runq", NOT_MEASURED),
+	OP_COLUMN("preempt_ns", VALUE_TIME, preempt, "time in the stratum preempt", NOT_MEASURED),
+	OP_COLUMN("helper_ns", VALUE_TIME, helper, "time in the stratum helper", NOT_MEASURED),
+	OP_COLUMN("sleep_ns", VALUE_TIME, sleep, "time in the stratum sleep", NOT_MEASURED),
+	OP_COLUMN("lock_ns", VALUE_TIME, lock, "time in the stratum lock", NOT_MEASURED),
+	COLUMN("container", VALUE_TEXT, container, "id or name of the container of the cgroup",
+	       .null = "in none, or not known"),
 	OP_COLUMN("device_bytes", VALUE_BYTES, device_bytes,
-		  "bytes that the operation read from devices"),
+		  "bytes that the operation read from devices", OF_REQUEST),
 	OP_COLUMN("segments", VALUE_TEXT, segments,
-		  "strata in their order, each with its ns, of an operation that waited"),
-	OP_COLUMN("server_ns", VALUE_TIME, server, "time in the stratum server"),
+		  "strata in their order, each with its ns, of an operation that waited; merged: "
+		  "the later ones",
+		  .null = "a request, or never waited, or not known",
+		  .json.pattern = "^([a-z]+:[0-9]+( |$))+$"),
+	OP_COLUMN("server_ns", VALUE_TIME, server, "time in the stratum server", NOT_MEASURED),
 	COLUMN("container_name", VALUE_TEXT, container_name,
-	       "name of the container as people gave it; in a pod NAMESPACE/POD/NAME"),
-	OP_COLUMN("reap_ns", VALUE_TIME, reap, "time in the stratum reap"),
+	       "name of the container as people gave it; in a pod NAMESPACE/POD/NAME",
+	       .null = "in none, or not known"),
+	OP_COLUMN("reap_ns", VALUE_TIME, reap, "time in the stratum reap", NOT_MEASURED),
 	{},
 };

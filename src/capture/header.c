@@ -16,6 +16,7 @@
 #include "base/names.h"
 #include "base/protocols.h"
 #include "base/snapshot.h"
+#include "capture/header_members.h"
 #include "capture/stored.h"
 #include "host/devices.h"
 #include "host/mounts.h"
@@ -221,7 +222,7 @@ static void put_header(struct json *j, const struct header_run *run)
 
 	uname(&uts);
 	json_put_begin(j, NULL, '{');
-	json_put_string(j, "schema", "iostrata.capture/1");
+	json_put_string(j, "schema", capture_schema.id);
 	json_put_string(j, "version", run->version);
 	put_argv(j, run->argv);
 	json_put_string(j, "kernel", uts.release);

@@ -84,8 +84,6 @@ static const struct opt_columns columns[] = {
 	{ "Helpers", helper_columns },
 	{ "Times of helpers", helper_time_columns },
 	{ "Sleeps", site_columns },
-	{ "Servers", server_columns },
-	{ "Minor faults", minor_columns },
 	{ "Patterns", rq_pattern_columns },
 	{},
 };

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/protocols.h"
 #include "base/reason.h"
+#include "base/schema.h"
 #include "base/text.h"
 #include "host/privilege.h"
 #include "host/rlimits.h"
@@ -276,6 +277,41 @@ static int print_findings(const struct findings *l)
 	return text_end(&o);
 }
 
+static const struct member finding_members[] = {
+	{ "what", MEMBER_ASCII, .what = "name of the feature" },
+	{ "works", MEMBER_BOOL, .what = "whether it works here" },
+	{ "how", MEMBER_ASCII, .what = "how it works, or why not" },
+	{ "advice", MEMBER_ASCII, .what = "advice for the user",
+	  .null = "it works, or nothing helps" },
+	{}
+};
+static const struct object finding_object = { "finding", "a feature", finding_members };
+
+static const struct member probe_members[] = {
+	{ "program", MEMBER_ASCII, .what = "name of the program" },
+	{ "hook", MEMBER_ASCII, .what = "where it is attached", .null = "not known" },
+	{ "insns", MEMBER_COUNT, .what = "its size in instructions", .unit = "instructions" },
+	{ "loads", MEMBER_BOOL, .what = "whether the kernel takes it" },
+	{ "why", MEMBER_ASCII, .what = "reason why it does not load", .null = "it loads" },
+	{}
+};
+static const struct object probe_object = { "probe", "a BPF program", probe_members };
+
+static const struct member doctor_members[] = {
+	{ "kernel", MEMBER_ASCII, .what = "release of the kernel, as uname -r prints it" },
+	{ "findings", MEMBER_OBJECT, .what = "features of this kernel and of the caller",
+	  .object = &finding_object, .list = 1 },
+	{ "verdict", MEMBER_ASCII,
+	  .what = "one sentence: which commands work here, and without what" },
+	{ "probes", MEMBER_OBJECT, .what = "each BPF program", .only = "with --probes",
+	  .object = &probe_object, .list = 1 },
+	{}
+};
+static const struct object doctor_object = { NULL, "findings", doctor_members };
+
+const struct schema doctor_schema = { "iostrata.doctor/1", .what = "the line of doctor --json",
+				      .first = &doctor_object };
+
 static void json_findings(struct json *j, const struct findings *l)
 {
 	json_put_begin(j, "findings", '[');
@@ -353,7 +389,7 @@ static int show_json(const struct findings *l, struct feature *f, bool probes, s
 
 	uname(&uts);
 	json_put_begin(&j, NULL, '{');
-	json_put_string(&j, "schema", "iostrata.doctor/1");
+	json_put_string(&j, "schema", doctor_schema.id);
 	json_put_string(&j, "kernel", uts.release);
 	json_findings(&j, l);
 	verdict_make(&v, l);

@@ -295,10 +295,8 @@ static const struct opt_example examples[] = {
 	{},
 };
 
-static const struct opt_columns columns[] = { { "Events", event_columns },
-					      { "Patterns", rq_pattern_columns },
+static const struct opt_columns columns[] = { { "Patterns", rq_pattern_columns },
 					      { "Joined", joined_columns },
-					      { "Joined requests", joined_event_columns },
 					      {} };
 
 static const struct opt_table table = {

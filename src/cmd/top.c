@@ -80,8 +80,6 @@ static const struct opt_example examples[] = {
 
 static const struct opt_columns columns[] = {
 	{ "Screen", top_figure_columns },
-	{ "Requests", top_json_requests },
-	{ "Operations", top_json_ops },
 	{},
 };
 

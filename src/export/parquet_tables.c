@@ -14,6 +14,7 @@
 #include "base/names.h"
 #include "base/reason.h"
 #include "capture/event_row.h"
+#include "capture/header_members.h"
 #include "capture/server_request_row.h"
 #include "export/parquet.h"
 #include "host/newfile.h"
@@ -245,7 +246,7 @@ static void json_recording(struct json *j, const struct tables *t, bool over, co
 	const struct header *h = &t->rec->header;
 
 	json_put_begin(j, NULL, '{');
-	json_put_string(j, "schema", "iostrata.parquet/1");
+	json_put_string(j, "schema", parquet_schema.id);
 	json_put_string(j, "name", t->name);
 	json_put_string(j, "host", h->host);
 	json_put_string(j, "boot_id", h->boot_id);
@@ -265,6 +266,27 @@ static void json_recording(struct json *j, const struct tables *t, bool over, co
 	json_put_string(j, "cut_off", damage);
 	json_put_end(j, '}');
 }
+
+static const struct member recording_members[] = {
+	{ "name", MEMBER_TEXT, .what = "name of the file" },
+	{ "argv", MEMBER_ASCII, .what = "command line of the tool", .null = "not known", .list = 1,
+	  .item = "an argument", .item_null = "an empty one" },
+	{ "kernel", MEMBER_ASCII, .what = "release of the kernel, as uname -r prints it",
+	  .null = "not known" },
+	{ "host", MEMBER_TEXT, .what = "name of the host", .null = "none" },
+	{ .also = recorded_members },
+	{ "lost", MEMBER_OBJECT, .what = "losses by kind",
+	  .null = "the file was complete before the recording ended", .object = &lost_object },
+	{ "cut_off", MEMBER_TEXT, .what = "why the recording could not be read to its end",
+	  .null = "all was read" },
+	{}
+};
+static const struct object recording_object = { NULL, "a recording", recording_members };
+
+const struct schema parquet_schema = { "iostrata.parquet/1",
+				       .what = "a recording in the list iostrata.recordings, a "
+					       "key-value of files of export --to parquet",
+				       .first = &recording_object };
 
 /* The elements so far, and the recording being added; the caller frees. NULL: out of memory. */
 static char *about_text(const struct tables *t, bool over, const char *damage)

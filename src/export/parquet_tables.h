@@ -19,8 +19,11 @@
 
 struct reason;
 struct recording;
+struct schema;
 
 enum { TABLE_OPS, TABLE_REQUESTS, TABLE_LOSSES, TABLE_SERVER_REQUESTS, TABLES };
+
+extern const struct schema parquet_schema; /* of the list of recordings in each file */
 
 struct tables_conf {
 	const char *dir;       /* an existing directory */

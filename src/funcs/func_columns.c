@@ -124,34 +124,40 @@ static void get_p99(struct value *ret, const void *row, const void *ctx)
 
 #define AT(member) offsetof(struct func_row, member)
 
+#define NO_RETURN "no call returned"
+
 const struct column funcs_columns[] = {
 	{ NULL, "function", VALUE_TEXT, .get = get_shown,
 	  .help = "name of the function; of a C++ function with its parameters" },
 	{ "name", NULL, VALUE_TEXT, .get = get_name, .help = "name of the function's symbol" },
 	{ "demangled", NULL, VALUE_TEXT, .get = get_demangled,
-	  .help = "name of a C++ function, with its parameters; else null" },
+	  .help = "name of a C++ function, with its parameters", .null = "not of C++" },
 	{ "module", "module", VALUE_TEXT, .get = get_module, .max = 16, .rank = 3, .optional = true,
-	  .cut = TEXT_CUT_HEAD,
-	  .help = "module, program or library of the function; empty: the kernel itself" },
+	  .cut = TEXT_CUT_HEAD, .help = "module of the function, or path of the program or library",
+	  .null = "the kernel itself" },
 	{ "key", "key", VALUE_TEXT, .get = get_key, .max = 24, .optional = true,
-	  .cut = TEXT_CUT_HEAD, .help = "key of --by; null without --by" },
+	  .cut = TEXT_CUT_HEAD, .help = "value of the key of --by",
+	  .null = "without --by, or not known" },
 	{ "count", "count", VALUE_COUNT, .get = get_count,
 	  .help = "number of calls, both those that returned and those whose return was not "
 		  "traced" },
 	{ "total_ns", "total", VALUE_TIME, .get = get_total,
-	  .help = "time from entry to return; recursive calls count, too" },
+	  .help = "time from entry to return; a call inside another of the same function counts in "
+		  "both",
+	  .null = NO_RETURN },
 	{ "self_ns", "self", VALUE_TIME, .get = get_self,
-	  .help = "total without the time of traced functions called in between" },
+	  .help = "total without the time of traced functions called in between",
+	  .null = NO_RETURN },
 	{ "mean_ns", "mean", VALUE_TIME, .get = get_mean, .rank = 1,
-	  .help = "total divided by the number of calls with a time" },
+	  .help = "total divided by the number of calls that returned", .null = NO_RETURN },
 	{ "min_ns", "min", VALUE_TIME, .get = get_min, .rank = 5,
-	  .help = "time of the shortest call" },
+	  .help = "time of the shortest call", .null = NO_RETURN },
 	{ "p50_ns", "p50", VALUE_TIME, .get = get_p50, .rank = 4,
-	  .help = "half of the calls took at most this long" },
+	  .help = "half of the calls took at most this long", .null = NO_RETURN },
 	{ "p99_ns", "p99", VALUE_TIME, .get = get_p99, .rank = 2,
-	  .help = "99 % of the calls took at most this long" },
+	  .help = "99 % of the calls took at most this long", .null = NO_RETURN },
 	{ "max_ns", "max", VALUE_TIME, .get = get_max, .rank = 1,
-	  .help = "time of the longest call" },
+	  .help = "time of the longest call", .null = NO_RETURN },
 	{ "unreturned", NULL, VALUE_COUNT, AT(unreturned),
 	  .help = "number of calls whose return was not traced: included in count, but in no "
 		  "time" },

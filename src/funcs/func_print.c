@@ -8,7 +8,9 @@
 
 #include "base/hist.h"
 #include "base/json.h"
+#include "base/schema.h"
 #include "funcs/func_columns.h"
+#include "show/breakdown_members.h"
 #include "show/view_parts.h"
 
 enum { INDENT = 2, INDENTED = 12, DEPTH_MAX = 64 };
@@ -144,6 +146,111 @@ void func_tree_done(struct funcs_tree *t)
 	*t = (struct funcs_tree){};
 }
 
+static const struct member cost_members[] = {
+	{ "call_ns", MEMBER_TIME, .what = "time which a call takes longer" },
+	{ "inside_ns", MEMBER_TIME, .what = "part of call_ns inside the call's own time" },
+	{ "subtracted", MEMBER_BOOL,
+	  .what = "whether the cost is subtracted from all times (--subtract)" },
+	{}
+};
+static const struct object cost_object = { NULL, "a cost", cost_members };
+
+static const struct member function_members[] = {
+	{ .columns = funcs_columns },
+	{ "hist", MEMBER_COUNT,
+	  .what = "histogram of the times of the calls: its ranges that are not empty, each as "
+		  "[low, high, "
+		  "count]",
+	  .unit = "ns, ns, count", .list = 2, .length = 3,
+	  .item = "lowest and highest time in the range, and count" },
+	{}
+};
+static const struct object function_object = { "function", "calls of a function",
+					       function_members };
+
+static const struct member name_members[] = {
+	{ "name", MEMBER_TEXT, .what = "name of the function's symbol" },
+	{ "demangled", MEMBER_TEXT, .what = "name of a C++ function, with its parameters",
+	  .null = "not of C++" },
+	{}
+};
+
+static const struct member node_members[] = {
+	{ "depth", MEMBER_COUNT, .what = "traced callers above" },
+	{ .also = name_members },
+	{ "count", MEMBER_COUNT, .what = "calls that returned" },
+	{ "total_ns", MEMBER_TIME, .what = "time from entry to return" },
+	{ "self_ns", MEMBER_TIME, .what = "total_ns without the time in the rows below" },
+	{}
+};
+static const struct object node_object = { "node",
+					   "calls of a function from one caller, which is the last "
+					   "row before with a depth of one less",
+					   node_members };
+
+static const struct member refused_members[] = {
+	{ .also = name_members },
+	{ "module", MEMBER_TEXT,
+	  .what = "module of the function, or path of the program or library",
+	  .null = "the kernel itself" },
+	{ "why", MEMBER_ASCII, .what = "reason why the function cannot be probed" },
+	{}
+};
+static const struct object refused_object = { "refused", "a function without a probe",
+					      refused_members };
+
+static const char *loss_name(unsigned int what)
+{
+	return func_loss_name(what);
+}
+
+static const char *loss_help(unsigned int what)
+{
+	return func_loss_text(what);
+}
+
+static const struct word_list loss_words = { loss_name, .from = 0, .to = FUNC_LOSS_N,
+					     .help = loss_help };
+
+static const struct member loss_members[] = { { .each = &loss_words, .type = MEMBER_COUNT }, {} };
+static const struct object loss_object = { NULL, "lost calls by kind", loss_members };
+
+static const struct member funcs_members[] = {
+	{ "kernel", MEMBER_ASCII, .what = "release of the kernel, as uname -r prints it" },
+	{ "time", MEMBER_ASCII, .what = "local time at the end of the interval, by RFC 3339 in ms",
+	  .null = "not known", .pattern = PATTERN_TIME },
+	{ "duration_ns", MEMBER_TIME, .what = "length of the interval" },
+	{ "probe", MEMBER_ASCII,
+	  .what = "how functions are probed, as in --probe: kprobe.session, kprobe.multi, "
+		  "fsession, "
+		  "fentry, "
+		  "kprobe, uprobe.session, uprobe.multi, uprobe; or two of these" },
+	{ "cost", MEMBER_OBJECT,
+	  .what = "cost of the probes themselves, measured on a function that does nothing",
+	  .object = &cost_object },
+	{ "counted_only", MEMBER_TEXT,
+	  .what = "why calls are only counted: the program switches stacks, and its returns are "
+		  "not "
+		  "probed. All calls are unreturned then",
+	  .null = "times are measured" },
+	{ "functions", MEMBER_OBJECT, .what = "a row for each called function and key of --by",
+	  .object = &function_object, .list = 1 },
+	{ "tree", MEMBER_OBJECT, .what = "who called whom, each function below its caller",
+	  .null = "without --tree", .object = &node_object, .list = 1 },
+	{ "refused", MEMBER_OBJECT, .what = "matching functions which cannot be traced",
+	  .object = &refused_object, .list = 1 },
+	{ "missed", MEMBER_COUNT, .what = "the same as in lost" },
+	{ "lost", MEMBER_OBJECT, .what = "lost calls by kind", .object = &loss_object },
+	{ "overhead", MEMBER_OBJECT, .what = "cost of the BPF programs so far",
+	  .null = "without --overhead", .object = &overhead_object },
+	{}
+};
+static const struct object funcs_object = { NULL, "one interval", funcs_members };
+
+const struct schema funcs_schema = { "iostrata.funcs/1",
+				     .what = "a line of funcs --json: an interval",
+				     .first = &funcs_object };
+
 static void put_hist(struct json *j, const struct func_row *r)
 {
 	json_put_begin(j, "hist", '[');
@@ -272,7 +379,7 @@ int func_json(FILE *f, const struct funcs_view *v, const struct func_snapshot *s
 	int err;
 
 	json_put_begin(&j, NULL, '{');
-	json_put_string(&j, "schema", "iostrata.funcs/1");
+	json_put_string(&j, "schema", funcs_schema.id);
 	json_put_string(&j, "kernel", v->kernel);
 	json_put_time(&j, "time", v->until_ns);
 	json_put_uint(&j, "duration_ns", sn->duration_ns);

@@ -18,7 +18,9 @@ int func_csv(FILE *f, const struct funcs_view *v, const struct func_snapshot *sn
  * called by a. */
 int func_folded(FILE *f, const struct funcs_view *v, const struct func_snapshot *sn);
 
-/* Writes one line of JSON, schema "iostrata.funcs/1". */
+extern const struct schema funcs_schema;
+
+/* Writes one line of JSON. */
 int func_json(FILE *f, const struct funcs_view *v, const struct func_snapshot *sn);
 
 /* Lists the matching functions, and why some would not be traced. 0, or -errno of a failed write.

@@ -11,6 +11,7 @@
 #include "base/opts.h"
 
 struct reason;
+struct schema;
 
 #define IOSTRATA_VERSION "0.2"
 
@@ -23,7 +24,10 @@ struct cmd {
 };
 
 extern const struct cmd cmd_breakdown, cmd_compare, cmd_doctor, cmd_explain, cmd_export, cmd_funcs,
-	cmd_record, cmd_report, cmd_serve, cmd_top, cmd_watch;
+	cmd_record, cmd_report, cmd_schema, cmd_serve, cmd_top, cmd_watch;
+
+/* The description of the JSON of doctor. */
+extern const struct schema doctor_schema;
 
 /*
  * The start of every command: parses the options into @out, and answers --help, --version and wrong

@@ -437,7 +437,7 @@ const char *breakdown_missing(const struct breakdown_view *v, int i)
 	return stratum_matters(v, i) ? v->missing->stratum[i] : NULL;
 }
 
-const char *breakdown_missing_name(int i)
+const char *breakdown_missing_name(unsigned int i)
 {
 	return i < ST_N                ? stratum_name(i)
 	       : i == MISSING_SYSCALLS ? "calls"

@@ -149,7 +149,7 @@ enum {
 const char *breakdown_missing(const struct breakdown_view *v, int i);
 
 /* The name of @i in JSON, and in text. */
-const char *breakdown_missing_name(int i);
+const char *breakdown_missing_name(unsigned int i);
 const char *breakdown_missing_label(int i);
 
 /* The time in the histogram of a request row: device, with -Q tag, queue and device; ns. */

@@ -19,6 +19,7 @@
 #include "show/daemons.h"
 #include "show/device_tree.h"
 #include "show/joined.h"
+#include "show/breakdown_members.h"
 
 struct writer {
 	struct json json;
@@ -379,7 +380,7 @@ static void put_head(struct writer *w)
 {
 	struct json *j = &w->json;
 
-	json_put_string(j, "schema", "iostrata.breakdown/1");
+	json_put_string(j, "schema", breakdown_schema.id);
 	json_put_string(j, "kernel", w->v->kernel);
 	json_put_time(j, "time", w->v->until_ns);
 	json_put_uint(j, "duration_ns", w->sn->duration_ns);

@@ -32,12 +32,19 @@ enum { BAR_COLUMNS = 13 };
 	GET_CONTAINER(of, pod, *c->pod ? c->pod : NULL)
 
 #define COLUMNS_CONTAINER(of)                                                                      \
-	{ "container", NULL, VALUE_TEXT, .get = of##_container,                                    \
-	  .help = "id or name of the container, with --by container; null: outside of "            \
-		  "containers, or not known" },                                                    \
-		{ "container_name", NULL, VALUE_TEXT, .get = of##_container_name,                  \
-		  .help = "name of the container when it was traced, of a pod's with "             \
-			  "namespace and pod before: shop/web-1/nginx; null: not known" },         \
+	{ "container",                                                                             \
+	  NULL,                                                                                    \
+	  VALUE_TEXT,                                                                              \
+	  .get = of##_container,                                                                   \
+	  .help = "with --by container: id or name of the container",                              \
+	  .null = "outside of containers, or not known" },                                         \
+		{ "container_name",                                                                \
+		  NULL,                                                                            \
+		  VALUE_TEXT,                                                                      \
+		  .get = of##_container_name,                                                      \
+		  .help = "with --by container: name of the container when it was traced, of a "   \
+			  "pod's with namespace and pod before: shop/web-1/nginx",                 \
+		  .null = "outside of containers, or not known" },                                 \
 		{ "runtime",                                                                       \
 		  "runtime",                                                                       \
 		  VALUE_TEXT,                                                                      \
@@ -45,12 +52,15 @@ enum { BAR_COLUMNS = 13 };
 		  .max = 10,                                                                       \
 		  .rank = 16,                                                                      \
 		  .optional = true,                                                                \
-		  .help = "runtime of the container: docker, containerd, cri-o, podman, lxc or "   \
-			  "systemd; null: the cgroup's path does not tell" },                      \
+		  .help = "with --by container: runtime of the container: docker, containerd, "    \
+			  "cri-o, podman, lxc or systemd",                                         \
+		  .null = "the cgroup's path does not tell",                                       \
+		  .json.words = &runtime_words },                                                  \
 	{                                                                                          \
 		"pod", "pod", VALUE_TEXT,                                                          \
 			.get = of##_pod, .max = 36, .rank = 21, .optional = true,                  \
-			.help = "id of the pod of the container; null: the container is in none"   \
+			.help = "with --by container: id of the pod of the container",             \
+			.null = "in no pod, or not known", .json.ascii = true                      \
 	}
 
 /* The figures of a row's pattern. */
@@ -133,7 +143,8 @@ GETS_PATTERN(rq)
 	  .max = 7,                                                                                \
 	  .rank = 5,                                                                               \
 	  .help = "number of reads or writes of the row with a known offset; the other figures "   \
-		  "are of these" },                                                                \
+		  "are of these",                                                                  \
+	  .json.least = 1 },                                                                       \
 		{ "size_mean_bytes",     "size",   VALUE_BYTES,                                    \
 		  .get = of##_size_mean, .max = 8, .help = "mean size" },                          \
 		{ "size_p50_bytes",                                                                \
@@ -142,7 +153,8 @@ GETS_PATTERN(rq)
 		  .get = of##_size_p50,                                                            \
 		  .max = 8,                                                                        \
 		  .rank = 3,                                                                       \
-		  .help = "half of the sizes are at most this" },                                  \
+		  .help = "half of the sizes are at most this: exact for up to 8 sizes, "          \
+			  "else within 1.6 %" },                                                   \
 		{ "size_max_bytes",          "max",    VALUE_BYTES,                                \
 		  .get = of##_size_max,      .max = 8, .rank = 4,                                  \
 		  .help = "the largest size" },                                                    \
@@ -167,8 +179,8 @@ GETS_PATTERN(rq)
 	{                                                                                          \
 		"seek_mean_bytes", "seek", VALUE_BYTES,                                            \
 			.get = of##_seek_mean, .max = 8, .rank = 2,                                \
-			.help = "mean distance from the end of the last one; null: there is only " \
-				"one"                                                              \
+			.help = "mean distance from the end of the last one",                      \
+			.null = "there is only one"                                                \
 	}
 
 static void set_key(struct value *ret, const char *by, bool contained)
@@ -473,29 +485,33 @@ const struct column op_columns[] = {
 	{ NULL, "key", VALUE_TEXT, .get = op_key, .cut = TEXT_CUT_MIDDLE, .optional = true,
 	  .help = "key of --by" },
 	{ "comm", NULL, VALUE_TEXT, .get = op_comm,
-	  .help = "name of the process or thread, with --by pid and tid; null: not known" },
+	  .help = "with --by pid and tid: name of the process or thread", .null = "not known" },
 	{ "title", NULL, VALUE_TEXT, .get = op_title,
-	  .help = "title which the process gave itself (postgres: checkpointer), with --by pid; "
-		  "null: none" },
+	  .help = "with --by pid: title which the process gave itself (postgres: checkpointer)",
+	  .null = "none" },
 	{ NULL, "name", VALUE_TEXT, .get = op_name_or_title, .max = 24, .rank = 7, .optional = true,
 	  .help = "title of the process, or else the name of the process or thread" },
 	COLUMNS_CONTAINER(op),
 	{ NULL, "operation", VALUE_TEXT, .get = op_operation, .max = 16,
 	  .help = "kind of the operation" },
-	{ "op", NULL, VALUE_TEXT, .get = op_kind, .help = "kind of the operation" },
+	{ "op", NULL, VALUE_TEXT, .get = op_kind,
+	  .help = "kind of the operation; copy_to: the file or disk to which copies wrote, with "
+		  "their bytes, while their times are in the row of what they read",
+	  .json.words = &row_words },
 	{ "fs", "fs", VALUE_TEXT, .get = op_fs, .max = 9, .rank = 3,
-	  .help = "type of the file system; null: not known" },
+	  .help = "type of the file system; bdev: a block device itself", .null = "not known" },
 	{ "cache", NULL, VALUE_TEXT, .get = op_cache,
 	  .help = "with --by cache: hit, hit_ahead (a hit on what readahead brought), miss (it "
 		  "waited for its own read), readahead (it waited for the read of another "
-		  "thread) or direct (O_DIRECT); null: no read, write or page fault, or not "
-		  "known" },
-	{ "key", NULL, VALUE_TEXT, .get = op_json_key,
-	  .help = "key of --by, as text; null without --by" },
+		  "thread) or direct (O_DIRECT)",
+	  .null = "without --by cache, or no read, write or page fault, or not known",
+	  .json.words = &cache_words },
+	{ "key", NULL, VALUE_TEXT, .get = op_json_key, .help = "value of the key of --by, as text",
+	  .null = "without --by, or not known" },
 	{ "count", "count", OP_SUM(count, VALUE_COUNT), .max = 7,
-	  .help = "number of finished operations" },
+	  .help = "number of finished operations", .json.least = 1 },
 	{ "rate", "rate", VALUE_RATE, .get = op_rate, .max = 7, .rank = 17,
-	  .help = "operations per second" },
+	  .help = "operations per second", .null = "the interval has no length" },
 	{ NULL, "files", VALUE_COUNT, .get = op_files, .max = 6, .rank = 17, .optional = true,
 	  .help = "with --by file: number of files made one after another at this path, if there "
 		  "are several" },
@@ -504,37 +520,44 @@ const struct column op_columns[] = {
 	{ "bytes", "bytes", OP_SUM(bytes, VALUE_BYTES), .max = 8, .rank = 14,
 	  .help = "bytes read or written" },
 	{ "device_bytes", NULL, VALUE_BYTES, .get = op_device_bytes,
-	  .help = "bytes that these operations read from devices, readahead included; null: "
-		  "not known, as on NFS and FUSE" },
+	  .help = "bytes that these operations read from devices, readahead included",
+	  .null = "not known, as on NFS and FUSE" },
 	{ "amplification", NULL, VALUE_SHARE, .get = op_amplification,
 	  .help = "for reads: device_bytes divided by bytes; 0: all bytes were cached, or another "
-		  "thread had begun to read them; above 1: more was read than asked for; null: "
-		  "no bytes" },
+		  "thread had begun to read them; above 1: more was read than asked for",
+	  .null = "no reads, or no bytes, or not known" },
 	{ NULL, "read in", VALUE_SHARE, .get = op_from_device, .max = 7, .rank = 15,
 	  .optional = true,
 	  .help = "bytes read from devices divided by bytes returned, if it is neither 0 nor 1" },
 	{ "mean_ns", "mean", VALUE_TIME, .get = op_mean, .max = 7, .rank = 9,
-	  .help = "mean time of an operation" },
+	  .help = "mean time of an operation", .null = "of copy_to" },
 	{ "p50_ns", "p50", VALUE_TIME, .get = op_p50, .max = 7, .rank = 18,
-	  .help = "half of the operations took at most this long" },
+	  .help = "half of the operations took at most this long, within 3.2 %",
+	  .null = "of copy_to" },
 	{ "p90_ns", NULL, VALUE_TIME, .get = op_p90,
-	  .help = "90 % of the operations took at most this long" },
+	  .help = "90 % of the operations took at most this long, within 3.2 %",
+	  .null = "of copy_to" },
 	{ "p99_ns", "p99", VALUE_TIME, .get = op_p99, .max = 7, .rank = 12,
-	  .help = "99 % of the operations took at most this long" },
+	  .help = "99 % of the operations took at most this long, within 3.2 %",
+	  .null = "of copy_to" },
 	{ "p999_ns", "p99.9", VALUE_TIME, .get = op_p999, .max = 7, .rank = 19,
-	  .help = "99.9 % of the operations took at most this long" },
+	  .help = "99.9 % of the operations took at most this long, within 3.2 %",
+	  .null = "of copy_to" },
 	{ "max_ns", "max", VALUE_TIME, .get = op_max, .max = 7, .rank = 13,
-	  .help = "time of the longest operation" },
+	  .help = "time of the longest operation", .null = "of copy_to" },
 	{ "total_ns", "total", VALUE_TIME, .get = op_total, .max = 7,
-	  .help = "time of all operations together" },
+	  .help = "time of all operations together", .null = "of copy_to" },
 	{ "io_share", NULL, VALUE_SHARE, .get = op_io_share,
-	  .help = "total_ns divided by the time of all operations shown" },
+	  .help = "total_ns divided by the time of all operations shown",
+	  .null = "of copy_to, or all took no time" },
 	{ "thread_ns", NULL, VALUE_TIME, .get = op_thread,
 	  .help = "the part of total_ns in which threads ran or were blocked; of requests of "
-		  "io_uring and libaio, only their time on the CPU" },
+		  "io_uring and libaio, only their time on the CPU",
+	  .null = "of copy_to" },
 	{ "thread_share", "I/O", VALUE_SHARE, .get = op_thread_share, .max = 4, .rank = 8,
 	  .help = "share in the time in which threads ran or were blocked in operations; none on "
-		  "proc, sysfs and the like, unless --fs asks for them" },
+		  "proc, sysfs and the like, unless --fs asks for them",
+	  .null = "of copy_to, on such a file system, or all took no time" },
 	{ NULL, "cpu", VALUE_SHARE, .get = op_cpu, .max = 4, .rank = 20,
 	  .help = "share of the strata syscall, vfs and fs; only on long lines" },
 	{ NULL, "queue", VALUE_SHARE, .get = op_queue, .max = 5, .rank = 20,
@@ -560,16 +583,15 @@ const struct column op_columns[] = {
 
 const struct column minor_columns[] = {
 	{ "comm", NULL, VALUE_TEXT, .get = op_comm,
-	  .help = "name of the process or thread, with --by pid and tid" },
-	{ "container", NULL, VALUE_TEXT, .get = op_container, .help = "as in ops" },
-	{ "container_name", NULL, VALUE_TEXT, .get = op_container_name, .help = "as in ops" },
-	{ "runtime", NULL, VALUE_TEXT, .get = op_runtime, .help = "as in ops" },
-	{ "pod", NULL, VALUE_TEXT, .get = op_pod, .help = "as in ops" },
-	{ "fs", NULL, VALUE_TEXT, .get = op_fs, .help = "type of the file system" },
-	{ "key", NULL, VALUE_TEXT, .get = op_json_key,
-	  .help = "key of --by, as text; null without --by and with --by cache" },
+	  .help = "with --by pid and tid: name of the process or thread", .null = "not known" },
+	COLUMNS_CONTAINER(op),
+	{ "fs", NULL, VALUE_TEXT, .get = op_fs,
+	  .help = "type of the file system; bdev: a block device itself", .null = "not known" },
+	{ "key", NULL, VALUE_TEXT, .get = op_json_key, .help = "value of the key of --by, as text",
+	  .null = "without --by and with --by cache, or not known" },
 	{ "count", NULL, OP_SUM(count, VALUE_COUNT),
-	  .help = "number of page faults that found their page in memory and did not wait" },
+	  .help = "number of page faults that found their page in memory and did not wait",
+	  .json.least = 1 },
 	{}
 };
 
@@ -726,16 +748,20 @@ static void rq_p99(struct value *ret, const void *row, const void *ctx)
 	ret->n = hist_percentile(&r->hist, 99, r->max_ns);
 }
 
+#define NO_REQUESTS   "a device without requests (device mapper, md, zram)"
+#define NO_SUBMISSION "a device without requests, or no submission was traced"
+
 #define RQ_SUM(field, kind_) .kind = kind_, .at = offsetof(struct rq_row, field)
 
 const struct column rq_columns[] = {
 	{ NULL, "key", VALUE_TEXT, .get = rq_key, .cut = TEXT_CUT_MIDDLE, .optional = true,
 	  .help = "key of --by" },
 	{ "key", NULL, VALUE_TEXT, .get = rq_json_key,
-	  .help = "submitter of the requests, as text, with --by pid, tid, comm, cgroup, "
-		  "container and file; null: not known" },
+	  .help = "with --by pid, tid, comm, cgroup, container and file: submitter of the "
+		  "requests, as text",
+	  .null = "without, or not known" },
 	{ "comm", "name", VALUE_TEXT, .get = rq_comm, .max = 15, .rank = 8, .optional = true,
-	  .help = "name of the process or thread, with --by pid and tid" },
+	  .help = "with --by pid and tid: name of the process or thread", .null = "not known" },
 	COLUMNS_CONTAINER(rq),
 	{ NULL, "disk", VALUE_TEXT, .get = rq_place, .help = "name of the disk" },
 	{ "dev", NULL, VALUE_TEXT, .get = rq_disk, .help = "name of the disk" },
@@ -743,40 +769,42 @@ const struct column rq_columns[] = {
 	{ "minor", NULL, VALUE_ID, .get = rq_minor, .help = "minor device number of the disk" },
 	{ "op", NULL, VALUE_TEXT, .get = rq_code,
 	  .help = "operation, as in blkparse: R, W, F (flush), D (discard), DE (secure erase), "
-		  "WZ (write zeroes), Z (zones), N (other)" },
+		  "WZ (write zeroes), Z (zones), N (other)",
+	  .json.words = &rq_words },
 	{ NULL, "requests", VALUE_TEXT, .get = rq_operation, .max = 8,
 	  .help = "operation of the requests: read, write, flush ..." },
 	{ "count", "count", RQ_SUM(count, VALUE_COUNT), .max = 7,
-	  .help = "number of finished requests" },
+	  .help = "number of finished requests", .json.least = 1 },
 	{ "rate", "rate", VALUE_RATE, .get = rq_rate, .max = 7, .rank = 6,
-	  .help = "requests per second" },
+	  .help = "requests per second", .null = "the interval has no length" },
 	{ "errors", NULL, RQ_SUM(errors, VALUE_COUNT), .help = "number of failed requests" },
 	{ "bytes", "bytes", RQ_SUM(bytes, VALUE_BYTES), .max = 8, .rank = 7,
 	  .help = "bytes of all requests" },
 	{ "requeues", NULL, RQ_SUM(requeues, VALUE_COUNT),
-	  .help = "how often a request was put back" },
+	  .help = "how often the driver or the scheduler put a request back" },
 	{ "unqueued", NULL, RQ_SUM(unqueued, VALUE_COUNT),
 	  .help = "number of requests whose submission was not traced: they have no time in tag "
 		  "and queue" },
 	{ "outside", NULL, VALUE_COUNT, .get = rq_outside,
 	  .help = "number of requests that were submitted outside of any operation (writeback, "
-		  "the journal ...); null where operations are not traced" },
+		  "the journal ...)",
+	  .null = "operations are not traced" },
 	{ "tag_ns", NULL, VALUE_TIME, .get = rq_tag,
-	  .help = "time from the submission to the allocation of the request; null for devices "
-		  "without requests (device mapper, md, zram)" },
+	  .help = "time from the submission to the allocation of the request",
+	  .null = NO_REQUESTS },
 	{ "queue_ns", NULL, VALUE_TIME, .get = rq_queue,
-	  .help = "time from the allocation of the request to the driver; null as tag_ns" },
+	  .help = "time from the allocation of the request to the driver", .null = NO_REQUESTS },
 	{ "device_ns", NULL, RQ_SUM(device_ns, VALUE_TIME),
 	  .help = "time from the driver to the completion" },
 	{ "tag_mean_ns", "tag", VALUE_TIME, .get = rq_tag_mean, .max = 7, .rank = 5,
-	  .help = "mean of tag_ns" },
+	  .help = "mean of tag_ns", .null = NO_SUBMISSION },
 	{ "queue_mean_ns", "queue", VALUE_TIME, .get = rq_queue_mean, .max = 7, .rank = 2,
-	  .help = "mean of queue_ns" },
+	  .help = "mean of queue_ns", .null = NO_SUBMISSION },
 	{ "device_mean_ns", "device", VALUE_TIME, .get = rq_device_mean, .max = 7,
 	  .help = "mean of device_ns" },
 	{ "own_mean_ns", "own", VALUE_TIME, .get = rq_own_mean, .max = 7, .rank = 1,
-	  .optional = true,
-	  .help = "mean time in the disk without the time in the disks below; null: no request "
+	  .optional = true, .help = "mean time in the disk without the time in the disks below",
+	  .null = "no request "
 		  "of the disks below was traced, or the disks below took longer, or requests have "
 		  "keys" },
 	{ "p99_ns", "p99", VALUE_TIME, .get = rq_p99, .max = 7, .rank = 3,
@@ -921,40 +949,46 @@ static void get_device_mean(struct value *ret, const void *row, const void *ctx)
 		  VALUE_TEXT,                                                                      \
 		  .get = get_work,                                                                 \
 		  .max = 16,                                                                       \
-		  .help = "workqueue of a worker (kworker), at most 16 bytes; null: no worker, "   \
-			  "or not known. Text shows the name of the helper in its place" },        \
-		{ "for_comm",                                                                      \
-		  "for",                                                                           \
-		  VALUE_TEXT,                                                                      \
-		  .get = get_for_comm,                                                             \
-		  .max = 15,                                                                       \
-		  .help = "name of the thread that the helper works for; null: not known" },       \
-		{ "for_pid", "pid", VALUE_ID, .get = get_for_pid,                                  \
-		  .help = "process that the helper works for; null: not known" },                  \
+		  .help = "workqueue of a worker (kworker), at most 16 bytes; text shows the "     \
+			  "name of the helper if there is none",                                   \
+		  .null = "no worker, or not known" },                                             \
+		{ "for_comm",         "for",                                                       \
+		  VALUE_TEXT,         .get = get_for_comm,                                         \
+		  .max = 15,          .help = "name of the thread that the helper works for",      \
+		  .null = "not known" },                                                           \
+		{ "for_pid",                                                                       \
+		  "pid",                                                                           \
+		  VALUE_ID,                                                                        \
+		  .get = get_for_pid,                                                              \
+		  .help = "process that the helper works for",                                     \
+		  .null = "not known" },                                                           \
 	{                                                                                          \
 		"on_behalf", NULL, VALUE_TEXT, .get = get_on_behalf,                               \
 					       .help = "how this is known: \"writeback\", the "    \
 						       "process made the data dirty; "             \
 						       "\"helper\", the process, or another "      \
-						       "helper for it, woke the helper; "          \
-						       "null: not known"                           \
+						       "helper for it, woke the helper",           \
+					       .null = "not known", .json.words = &behalf_words    \
 	}
 
 const struct column helper_columns[] = {
 	COLUMNS_WHO,
 	{ "dev", "disk", VALUE_TEXT, .get = get_disk, .rank = 5, .help = "name of the disk" },
-	{ "op", NULL, VALUE_TEXT, .get = get_code, .help = "operation, as in requests" },
+	{ "op", NULL, VALUE_TEXT, .get = get_code, .help = "operation, as in requests",
+	  .json.words = &rq_words },
 	{ NULL, "requests", VALUE_TEXT, .get = get_operation, .max = 8,
 	  .help = "operation of the requests" },
 	{ "count", "count", HELPER_SUM(count, VALUE_COUNT), .max = 7,
-	  .help = "number of finished requests" },
+	  .help = "number of finished requests", .json.least = 1 },
 	{ "errors", NULL, HELPER_SUM(errors, VALUE_COUNT), .help = "number of failed requests" },
 	{ "bytes", "bytes", HELPER_SUM(bytes, VALUE_BYTES), .max = 8,
 	  .help = "bytes of all requests" },
 	{ "total_ns", NULL, VALUE_TIME, .get = get_total,
 	  .help = "sum of tag_ns, queue_ns and device_ns" },
-	{ "tag_ns", NULL, VALUE_TIME, .get = get_tag, .help = "as in requests" },
-	{ "queue_ns", NULL, VALUE_TIME, .get = get_queue, .help = "as in requests" },
+	{ "tag_ns", NULL, VALUE_TIME, .get = get_tag, .help = "as in requests",
+	  .null = NO_REQUESTS },
+	{ "queue_ns", NULL, VALUE_TIME, .get = get_queue, .help = "as in requests",
+	  .null = NO_REQUESTS },
 	{ "device_ns", NULL, HELPER_SUM(device_ns, VALUE_TIME), .help = "as in requests" },
 	{ NULL, "tag", VALUE_TIME, .get = get_tag_mean, .max = 7, .rank = 7,
 	  .help = "mean time from the submission to the allocation of a request" },
@@ -1012,16 +1046,18 @@ static void get_mean(struct value *ret, const void *row, const void *ctx)
 #define WHY_SUM(field, kind_) .kind = kind_, .at = offsetof(struct site_row, sums.field)
 
 const struct column site_columns[] = {
-	{ "op", "operation", VALUE_TEXT, .get = get_op, .max = 10,
-	  .help = "kind of the operation" },
+	{ "op", "operation", VALUE_TEXT, .get = get_op, .max = 10, .help = "kind of the operation",
+	  .json.words = &op_words },
 	{ "fs", "fs", VALUE_TEXT, .get = get_fs, .max = 15, .rank = 1,
-	  .help = "type of the file system; null: not known when the thread slept" },
+	  .help = "type of the file system", .null = "not known when the thread slept" },
 	{ "symbol", "where", VALUE_TEXT, .get = get_symbol, .cut = TEXT_CUT_TAIL,
 	  .help = "function of the kernel: the first on the stack outside of scheduler and "
-		  "locks; null: not known" },
-	{ "what", "for", VALUE_TEXT, .get = get_what,
-	  .help = "object that the function waits for; null: iostrata does not know the function" },
-	{ "count", "count", WHY_SUM(count, VALUE_COUNT), .max = 7, .help = "number of sleeps" },
+		  "locks",
+	  .null = "not known", .json.ascii = true },
+	{ "what", "for", VALUE_TEXT, .get = get_what, .help = "object that the function waits for",
+	  .null = "iostrata does not know the function", .json.ascii = true },
+	{ "count", "count", WHY_SUM(count, VALUE_COUNT), .max = 7, .help = "number of sleeps",
+	  .json.least = 1 },
 	{ "total_ns", "total", WHY_SUM(total_ns, VALUE_TIME), .max = 7,
 	  .help = "time of all sleeps, as far as it is in the stratum sleep" },
 	{ NULL, "mean", VALUE_TIME, .get = get_mean, .max = 7, .rank = 3,
@@ -1126,41 +1162,42 @@ static void server_p99(struct value *ret, const void *row, const void *ctx)
 const struct column server_columns[] = {
 	{ "server", "server", VALUE_TEXT, .get = server_name, .cut = TEXT_CUT_TAIL,
 	  .help = "address of the NFS server; name of the SMB server or the FUSE daemon; virtiofs; "
-		  "name of the 9p device; null: not known" },
-	{ "protocol", NULL, VALUE_TEXT, .get = server_protocol, .help = "nfs, fuse, 9p or smb" },
+		  "name of the 9p device",
+	  .null = "not known" },
+	{ "protocol", NULL, VALUE_TEXT, .get = server_protocol, .help = "nfs, fuse, 9p or smb",
+	  .json.words = &protocol_words },
 	{ "pid", "pid", VALUE_ID, .get = server_pid, .rank = 6, .optional = true,
-	  .help = "process of the daemon; null: on another machine" },
+	  .help = "process of the FUSE daemon", .null = "no process of this machine" },
 	{ "mount", "mount", VALUE_TEXT, .get = server_mount, .cut = TEXT_CUT_MIDDLE, .rank = 7,
-	  .optional = true,
-	  .help = "where the file system of FUSE or 9p is mounted; null: of NFS or SMB, or not "
-		  "known" },
+	  .optional = true, .help = "where the file system of FUSE or 9p is mounted",
+	  .null = "of NFS or SMB, or not known" },
 	{ "op", "request", VALUE_TEXT, .get = server_op, .max = 20,
-	  .help = "kind of the request, as the protocol calls it" },
+	  .help = "kind of the request, as the protocol calls it", .null = "not known" },
 	{ "count", "count", SERVER_SUM(count, VALUE_COUNT), .max = 7,
-	  .help = "number of finished requests" },
+	  .help = "number of finished requests", .json.least = 1 },
 	{ "errors", "failed", SERVER_SUM(errors, VALUE_COUNT), .max = 6, .rank = 8,
 	  .optional = true, .help = "number of failed requests" },
 	{ "resent", "resent", SERVER_SUM(resent, VALUE_COUNT), .max = 6, .rank = 9,
 	  .optional = true, .help = "how often requests were sent again" },
 	{ "sent_bytes", "sent", VALUE_BYTES, .get = server_sent, .max = 8, .rank = 4,
-	  .optional = true,
-	  .help = "bytes of the requests, headers included; null: not known for 9p and SMB" },
+	  .optional = true, .help = "bytes of the requests, headers included",
+	  .null = "not known for 9p and SMB" },
 	{ "received_bytes", "received", VALUE_BYTES, .get = server_received, .max = 8, .rank = 5,
-	  .optional = true,
-	  .help = "bytes of the answers, headers included; null: not known for 9p and SMB" },
+	  .optional = true, .help = "bytes of the answers, headers included",
+	  .null = "not known for 9p and SMB" },
 	{ "tag_ns", NULL, VALUE_TIME, .get = server_tag,
-	  .help = "time that requests waited for a slot; null: not known but for NFS" },
+	  .help = "time that requests waited for a slot", .null = "only known for NFS" },
 	{ "queue_ns", NULL, VALUE_TIME, .get = server_queue,
-	  .help = "time from the slot until the requests were sent; null: in server but for NFS" },
+	  .help = "time from the slot until the requests were sent",
+	  .null = "but for NFS, part of server_ns" },
 	{ "server_ns", NULL, SERVER_SUM(server_ns, VALUE_TIME),
 	  .help = "time from the sending to the answer" },
 	{ "tag_mean_ns", "tag", VALUE_TIME, .get = server_tag_mean, .max = 7, .rank = 3,
-	  .optional = true,
-	  .help = "mean time that a request waited for a slot; null: not known but for NFS" },
+	  .optional = true, .help = "mean time that a request waited for a slot",
+	  .null = "only known for NFS" },
 	{ "queue_mean_ns", "queue", VALUE_TIME, .get = server_queue_mean, .max = 7, .rank = 2,
-	  .optional = true,
-	  .help = "mean time from the slot until the request was sent; null: in server but for "
-		  "NFS" },
+	  .optional = true, .help = "mean time from the slot until the request was sent",
+	  .null = "but for NFS, part of server_mean_ns" },
 	{ "server_mean_ns", "mean", VALUE_TIME, .get = server_mean, .max = 7,
 	  .help = "mean time from the sending to the answer" },
 	{ "p99_ns", "p99", VALUE_TIME, .get = server_p99, .max = 7, .rank = 1,

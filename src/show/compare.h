@@ -24,6 +24,7 @@ struct compare_view {
 /* 0 or -errno. */
 int compare_text(FILE *f, const struct compare_view *v);
 int compare_json(FILE *f, const struct compare_view *v);
+extern const struct schema compare_schema;
 int compare_csv(FILE *f, const struct compare_view *v);
 
 /* The result of the comparison in one sentence; raw. For free(); NULL: out of memory. */

@@ -9,9 +9,254 @@
 
 #include "base/json.h"
 #include "base/names.h"
+#include "base/schema.h"
 #include "base/text.h"
 
 static const char *const side_names[SIDES] = { "base", "new" };
+static const char *const method_names[] = { "blocks", "welch", "permutation" };
+static const char *const limit_states[] = { "absent", "too few", "held", "failed" };
+
+static const struct word_list side_words = { .list = side_names, .to = SIDES };
+static const struct word_list method_words = { .list = method_names, .to = 3 };
+static const struct word_list state_words = { .list = limit_states, .to = 4 };
+static const struct word_list later_by_words = { by_name, .from = BY_CONTAINER,
+						 .to = BY_CONTAINER + 1 };
+static const struct word_list by_words = { by_name, .from = BY_PID, .to = BY_THREAD,
+					   .more = &later_by_words };
+
+#define TOO_LITTLE "there is too little on a side"
+
+/* The members of a figure, whose names end in @ns. @real: base, new and diff have fractions. */
+#define MEMBERS_FIGURE(ns, type, real)                                                             \
+	{                                                                                          \
+		{ "base" ns, type, .what = "value in base", .fraction = real },                    \
+			{ "new" ns, type, .what = "value in new", .fraction = real },              \
+			{ "diff" ns, type, .what = "new less base", .negative = true,              \
+			  .fraction = real },                                                      \
+			{ "low" ns,                                                                \
+			  type,                                                                    \
+			  "the difference is at least this, with 95 % confidence",                 \
+			  .null = TOO_LITTLE,                                                      \
+			  .negative = true,                                                        \
+			  .fraction = true },                                                      \
+			{ "high" ns,                                                               \
+			  type,                                                                    \
+			  "the difference is at most this, with 95 % confidence",                  \
+			  .null = TOO_LITTLE,                                                      \
+			  .negative = true,                                                        \
+			  .fraction = true },                                                      \
+			{ "seen" ns, type,                                                         \
+			  .what = "the smallest difference that would have been sure in 95 of "    \
+				  "100 "                                                           \
+				  "comparisons",                                                   \
+			  .null = TOO_LITTLE, .fraction = true },                                  \
+			{ "p", MEMBER_SHARE,                                                       \
+			  .what = "probability of such a difference by chance alone",              \
+			  .null = TOO_LITTLE },                                                    \
+			{ "sure", MEMBER_BOOL,                                                     \
+			  .what = "whether chance does not explain the difference; see "           \
+				  "method.between_runs" },                                         \
+		{                                                                                  \
+		}                                                                                  \
+	}
+
+static const struct member time_members[] = MEMBERS_FIGURE("_ns", MEMBER_TIME, false);
+static const struct member number_members[] = MEMBERS_FIGURE("", MEMBER_COUNT, false);
+static const struct member amount_members[] = MEMBERS_FIGURE("", MEMBER_COUNT, true);
+static const struct member rate_members[] = MEMBERS_FIGURE("", MEMBER_RATE, true);
+static const struct member size_members[] = MEMBERS_FIGURE("", MEMBER_BYTES, true);
+
+static const struct object time_object = { "time", "a time", time_members };
+static const struct object number_object = { "number", "a number", number_members };
+static const struct object amount_object = { "amount", "a number with a fraction", amount_members };
+static const struct object rate_object = { "rate", "a rate", rate_members };
+static const struct object size_object = { "size", "a size", size_members };
+
+static const struct member run_members[] = {
+	{ "file", MEMBER_TEXT, .what = "name of the file" },
+	{ "recording", MEMBER_BOOL,
+	  .what = "whether it is a recording; else it is the output of breakdown --json" },
+	{ "kernel", MEMBER_TEXT, .what = "release of the kernel", .null = "not known" },
+	{ "host", MEMBER_TEXT, .what = "name of the machine", .null = "not known" },
+	{ "duration_ns", MEMBER_TIME,
+	  .what = "length of the run, or of the part that was compared" },
+	{ "ops", MEMBER_COUNT, .what = "operations compared" },
+	{ "requests", MEMBER_COUNT, .what = "requests compared" },
+	{ "lost", MEMBER_COUNT, .what = "events lost" },
+	{ "cut_off", MEMBER_BOOL, .what = "whether the file is cut off or damaged" },
+	{}
+};
+static const struct object run_object = { "run", "a run", run_members };
+
+static const struct member method_members[] = {
+	{ "name", MEMBER_ASCII, .what = "blocks of time, or runs by one of two tests",
+	  .words = &method_words },
+	{ "text", MEMBER_ASCII, .what = "the method, in sentences" },
+	{ "between_runs", MEMBER_BOOL,
+	  .what = "whether differences between runs of a side were counted: each side had three "
+		  "runs or "
+		  "more. Else sure only means that chance within the runs does not explain a "
+		  "difference; "
+		  "runs of the same work may differ as much" },
+	{ "tests", MEMBER_COUNT, .what = "figures tested" },
+	{ "sure", MEMBER_COUNT, .what = "figures that are sure" },
+	{ "false_discovery_rate", MEMBER_SHARE,
+	  .what = "at most this share of the differences called sure is chance" },
+	{ "confidence", MEMBER_SHARE, .what = "confidence of low_ns and the like" },
+	{}
+};
+static const struct object method_object = { NULL, "how chance was judged", method_members };
+
+static const struct member change_members[] = {
+	{ "base_ns", MEMBER_TIME, .what = "time in base" },
+	{ "new_ns", MEMBER_TIME, .what = "time in new" },
+	{ "diff_ns", MEMBER_TIME, .what = "new less base", .negative = true },
+	{ "more_ns", MEMBER_TIME, .what = "cost of the number of operations, at the mean of base",
+	  .negative = true },
+	{ "mix_ns", MEMBER_TIME,
+	  .what = "cost of the shares of operations, and of operations on one side only",
+	  .negative = true },
+	{ "slower_ns", MEMBER_TIME, .what = "cost of the same operations being slower",
+	  .negative = true },
+	{}
+};
+static const struct object change_object = { NULL, "a change", change_members };
+
+static const struct member errors_members[] = { { "base", MEMBER_COUNT, .what = "number in base" },
+						{ "new", MEMBER_COUNT, .what = "number in new" },
+						{} };
+static const struct object errors_object = { NULL, "failures", errors_members };
+
+static const struct member block_members[] = { { "base_ns", MEMBER_TIME, .what = "length in base" },
+					       { "new_ns", MEMBER_TIME, .what = "length in new" },
+					       {} };
+static const struct object block_object = { NULL, "lengths", block_members };
+
+static const struct member row_members[] = {
+	{ "errors", MEMBER_OBJECT, .what = "operations or requests that failed",
+	  .object = &errors_object },
+	{ "block", MEMBER_OBJECT, .what = "length of the blocks of time that were drawn again",
+	  .null = "runs were compared", .object = &block_object },
+	{ "count", MEMBER_OBJECT, .what = "number, of a run", .object = &number_object },
+	{ "rate", MEMBER_OBJECT, .what = "number per second", .object = &rate_object },
+	{ "mean", MEMBER_OBJECT, .what = "mean time of one", .object = &time_object },
+	{ "p50", MEMBER_OBJECT, .what = "half take at most so long; requests, in the device",
+	  .object = &time_object },
+	{ "p99", MEMBER_OBJECT, .what = "99 % take at most so long; requests, in the device",
+	  .object = &time_object },
+	{ "p999", MEMBER_OBJECT, .what = "99.9 % take at most so long; requests, in the device",
+	  .object = &time_object },
+	{ "total", MEMBER_OBJECT, .what = "time of all, of a run", .object = &time_object },
+	{ "bytes", MEMBER_OBJECT, .what = "bytes of one, in the mean", .object = &size_object },
+	{}
+};
+
+static const struct member op_strata_members[] = { { .each = &strata_words,
+						     .type = MEMBER_OBJECT,
+						     .what = "time in the stratum",
+						     .object = &time_object,
+						     .null = "not measured on both sides" },
+						   {} };
+static const struct object op_strata_object = { NULL, "strata", op_strata_members };
+
+static const struct member op_members[] = {
+	{ "op", MEMBER_TEXT, .what = "kind of the operation, \"uring read\" for one of io_uring" },
+	{ "fs", MEMBER_TEXT, .what = "type of the file system", .null = "not known" },
+	{ "key", MEMBER_TEXT, .what = "value of the key of --by", .null = "without --by" },
+	{ "comm", MEMBER_TEXT, .what = "name of the process or thread in key",
+	  .null = "--by is not pid or tid" },
+	{ .also = row_members },
+	{ "requests", MEMBER_OBJECT, .what = "requests that one operation submitted, in the mean",
+	  .object = &amount_object },
+	{ "strata", MEMBER_OBJECT,
+	  .what = "mean time of one operation in each stratum; the differences add up to that of "
+		  "mean",
+	  .object = &op_strata_object },
+	{}
+};
+static const struct object op_object = { "op", "a row of operations", op_members };
+
+static const struct word_list request_strata = { stratum_name, .from = ST_TAG,
+						 .to = ST_DEVICE + 1 };
+
+static const struct member request_strata_members[] = { { .each = &request_strata,
+							  .type = MEMBER_OBJECT,
+							  .what = "time in the stratum",
+							  .object = &time_object },
+							{} };
+static const struct object request_strata_object = { NULL, "strata", request_strata_members };
+
+static const struct member request_members[] = {
+	{ "op", MEMBER_TEXT, .what = "kind of the request" },
+	{ "dev", MEMBER_TEXT, .what = "name of the disk", .null = "not known" },
+	{ .also = row_members },
+	{ "merges", MEMBER_OBJECT, .what = "bios that were merged into one request, in the mean",
+	  .object = &amount_object },
+	{ "depth", MEMBER_OBJECT, .what = "requests in the device at a time, in the mean",
+	  .object = &amount_object },
+	{ "strata", MEMBER_OBJECT,
+	  .what = "mean time of one request in each stratum; the differences add up to that of "
+		  "mean",
+	  .object = &request_strata_object },
+	{}
+};
+static const struct object request_object = { "request", "a row of requests", request_members };
+
+static const struct member lone_members[] = {
+	{ "side", MEMBER_ASCII, .what = "the side that has it", .words = &side_words },
+	{ "request", MEMBER_BOOL, .what = "whether these are requests of a disk; else operations" },
+	{ "op", MEMBER_TEXT, .what = "kind of the operation or request" },
+	{ "where", MEMBER_TEXT, .what = "type of the file system, or name of the disk",
+	  .null = "not known" },
+	{ "key", MEMBER_TEXT, .what = "value of the key of --by",
+	  .null = "without --by, or of requests" },
+	{ "comm", MEMBER_TEXT, .what = "name of the process or thread in key",
+	  .null = "--by is not pid or tid" },
+	{ "count", MEMBER_COUNT, .what = "number, of all runs" },
+	{ "total_ns", MEMBER_TIME, .what = "time of all, of all runs" },
+	{}
+};
+static const struct object lone_object = { "lone", "a row of one side", lone_members };
+
+static const struct member limit_members[] = { { "limit", MEMBER_TEXT, .what = "as it was given" },
+					       { "state", MEMBER_ASCII,
+						 .what = "whether the change is as large, and sure",
+						 .words = &state_words },
+					       {} };
+static const struct object limit_object = { NULL, "a limit", limit_members };
+
+static const struct member compare_members[] = {
+	{ "answer", MEMBER_TEXT, .what = "the result, in a sentence" },
+	{ "doubts", MEMBER_ASCII, .what = "reasons why the comparison may mislead", .list = 1,
+	  .item = "a reason, in a sentence" },
+	{ "base", MEMBER_OBJECT, .what = "the runs of base", .object = &run_object, .list = 1 },
+	{ "new", MEMBER_OBJECT, .what = "the runs of new", .object = &run_object, .list = 1 },
+	{ "at", MEMBER_TEXT, .what = "value of --at", .null = "not given" },
+	{ "by", MEMBER_ASCII, .what = "value of --by", .null = "not given", .words = &by_words },
+	{ "method", MEMBER_OBJECT, .what = "how chance was judged", .object = &method_object },
+	{ "change", MEMBER_OBJECT,
+	  .what = "time in operations, of a run; the last three add up to the difference",
+	  .null = "a side has no operation", .object = &change_object },
+	{ "ops", MEMBER_OBJECT,
+	  .what = "a row for each operation, file system and key on both sides; the largest change "
+		  "of "
+		  "total first",
+	  .object = &op_object, .list = 1 },
+	{ "requests", MEMBER_OBJECT,
+	  .what = "a row for each disk and kind of request on both sides; the largest change of "
+		  "total "
+		  "first",
+	  .object = &request_object, .list = 1 },
+	{ "one_side", MEMBER_OBJECT, .what = "a row for each key on one side only",
+	  .object = &lone_object, .list = 1 },
+	{ "fail_if", MEMBER_OBJECT, .what = "the limits of --fail-if", .object = &limit_object,
+	  .list = 1 },
+	{}
+};
+static const struct object compare_object = { NULL, "a comparison", compare_members };
+
+const struct schema compare_schema = { "iostrata.compare/1", .what = "the line of compare --json",
+				       .first = &compare_object };
 
 static bool is_whole(enum figure f)
 {
@@ -57,11 +302,10 @@ static void put_sides(struct json *j, const struct compare *c)
 
 static void put_method(struct json *j, const struct compare *c)
 {
-	static const char *const names[] = { "blocks", "welch", "permutation" };
 	char *how = compare_how(c);
 
 	json_put_begin(j, "method", '{');
-	json_put_string(j, "name", names[c->method]);
+	json_put_string(j, "name", method_names[c->method]);
 	json_put_string(j, "text", how);
 	json_put_bool(j, "between_runs", compare_is_between_runs(c));
 	json_put_uint(j, "tests", c->n_tests);
@@ -229,13 +473,11 @@ static void put_lone(struct json *j, const struct compare *c)
 
 static void put_limits(struct json *j, const struct compare_view *v)
 {
-	static const char *const states[] = { "absent", "too few", "held", "failed" };
-
 	json_put_begin(j, "fail_if", '[');
 	for (size_t i = 0; i < v->n_limits; i++) {
 		json_put_begin(j, NULL, '{');
 		json_put_string(j, "limit", v->limits[i].text);
-		json_put_string(j, "state", states[v->limits[i].state]);
+		json_put_string(j, "state", limit_states[v->limits[i].state]);
 		json_put_end(j, '}');
 	}
 	json_put_end(j, ']');
@@ -248,7 +490,7 @@ int compare_json(FILE *f, const struct compare_view *v)
 	char *answer = compare_answer(c);
 
 	json_put_begin(&j, NULL, '{');
-	json_put_string(&j, "schema", "iostrata.compare/1");
+	json_put_string(&j, "schema", compare_schema.id);
 	json_put_string(&j, "answer", answer);
 	json_put_begin(&j, "doubts", '[');
 	for (size_t i = 0; i < c->n_doubts; i++)

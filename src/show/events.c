@@ -10,6 +10,7 @@
 #include "capture/event_row.h"
 #include "capture/recording.h"
 #include "host/path.h"
+#include "show/breakdown_members.h"
 
 /* Text: one line. The last column is the name of a file or disk; the columns before have a fixed
  * width. */
@@ -104,7 +105,7 @@ int events_head(FILE *f, const struct events_form *form)
 		columns_csv_titles(&j.out, &columns);
 	} else {
 		json_put_begin(&j, NULL, '{');
-		json_put_string(&j, "schema", "iostrata.events/1");
+		json_put_string(&j, "schema", events_schema.id);
 		json_put_end(&j, '}');
 		text_put(&j.out, "\n");
 	}

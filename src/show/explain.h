@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "analyse/explain.h"
+#include "base/schema.h"
 
 struct explain_view {
 	const struct explain *e;
@@ -23,6 +24,7 @@ struct explain_view {
 /* 0 or -errno. */
 int explain_text(FILE *f, const struct explain_view *v);
 int explain_json(FILE *f, const struct explain_view *v);
+extern const struct schema explain_schema;
 
 /* The result in some sentences; raw. For free(); NULL: out of memory. */
 char *explain_answer(const struct explain_view *v);

@@ -5,7 +5,91 @@
 
 #include "base/json.h"
 #include "base/names.h"
+#include "base/schema.h"
 #include "show/explain.h"
+#include "show/breakdown_members.h"
+
+static const char *attribute_name(unsigned int attribute)
+{
+	return explain_attribute_name(attribute);
+}
+
+static const struct word_list attribute_words = { attribute_name, .from = 0, .to = ATTR_N };
+
+static const struct member property_members[] = {
+	{ "attribute", MEMBER_ASCII, .what = "kind of the property", .words = &attribute_words },
+	{ "text", MEMBER_TEXT, .what = "the property, as the end of \"these were ...\"" },
+	{ "slow", MEMBER_COUNT, .what = "slow ones with the property" },
+	{ "others", MEMBER_COUNT, .what = "others with the property" },
+	{ "coverage", MEMBER_SHARE, .what = "share of the slow ones with the property" },
+	{ "others_share", MEMBER_SHARE, .what = "share of the others with the property" },
+	{ "lift", MEMBER_SHARE, .what = "quotient of coverage and others_share",
+	  .null = "no other has the property" },
+	{ "chance", MEMBER_COUNT, .what = "slow ones that would have the property by chance",
+	  .fraction = true },
+	{ "chance_at_most", MEMBER_COUNT,
+	  .what = "number that chance exceeds in at most one of 100 cases" },
+	{ "p", MEMBER_SHARE, .what = "probability of so many by chance, corrected for all tests" },
+	{ "from_ns", MEMBER_TIME,
+	  .what = "beginning of a time in which many of these slow ones are, from the beginning of "
+		  "the "
+		  "recording" },
+	{ "to_ns", MEMBER_TIME, .what = "end of this time" },
+	{}
+};
+static const struct object same_object = { "same",
+					   "a property that most of the same slow ones have",
+					   property_members };
+
+static const struct member finding_members[] = {
+	{ .also = property_members },
+	{ "command", MEMBER_TEXT, .what = "the command line which shows such slow ones" },
+	{ "same", MEMBER_OBJECT, .what = "properties that most of the same slow ones have",
+	  .object = &same_object, .list = 1 },
+	{}
+};
+static const struct object finding_object = { "finding", "a finding", finding_members };
+
+static const struct member explain_members[] = {
+	{ "answer", MEMBER_TEXT, .what = "the result, in sentences" },
+	{ "file", MEMBER_TEXT, .what = "name of the recording" },
+	{ "kernel", MEMBER_TEXT, .what = "release of the kernel", .null = "not known" },
+	{ "host", MEMBER_TEXT, .what = "name of the machine", .null = "not known" },
+	{ "duration_ns", MEMBER_TIME,
+	  .what = "length of the recording, or of the part that was looked at" },
+	{ "lost", MEMBER_COUNT, .what = "events lost" },
+	{ "cut_off", MEMBER_BOOL, .what = "whether the recording is cut off or damaged" },
+	{ "condition", MEMBER_TEXT, .what = "the condition, as it was given" },
+	{ "threshold_ns", MEMBER_TIME, .what = "the limit: slow ones took longer" },
+	{ "count", MEMBER_COUNT, .what = "operations or requests of that kind" },
+	{ "slow", MEMBER_COUNT, .what = "the slow ones among these" },
+	{ "window_ns", MEMBER_TIME,
+	  .what = "time after the beginning of an operation; requests of others in flight within "
+		  "it are "
+		  "beside the operation" },
+	{ "block_ns", MEMBER_TIME,
+	  .what = "length of the blocks of time within which chance exchanges slow ones and "
+		  "others" },
+	{ "tests", MEMBER_COUNT, .what = "properties judged, for which findings are corrected" },
+	{ "false_discovery_rate", MEMBER_SHARE,
+	  .what = "at most this share of the findings is chance" },
+	{ "slow_strata", MEMBER_OBJECT,
+	  .what = "sums of the time in each stratum, of the slow ones", .object = &strata_object },
+	{ "others_strata", MEMBER_OBJECT, .what = "sums of the time in each stratum, of the others",
+	  .object = &strata_object },
+	{ "findings", MEMBER_OBJECT, .what = "what the slow ones have in common, the best first",
+	  .object = &finding_object, .list = 1 },
+	{ "uncovered", MEMBER_COUNT, .what = "slow ones in no finding" },
+	{ "uncovered_sampled", MEMBER_BOOL,
+	  .what = "whether uncovered is estimated from a sample of the slow ones" },
+	{ "missing", MEMBER_ASCII, .what = "properties which the recording does not hold",
+	  .list = 1, .item = "a property that could not be looked at" },
+	{}
+};
+static const struct object explain_object = { NULL, "findings", explain_members };
+
+const struct schema explain_schema = { "iostrata.explain/1", .what = "the line of explain --json",
+				       .first = &explain_object };
 
 static void put_share(struct json *j, const char *name, uint64_t n, uint64_t of)
 {
@@ -100,7 +184,7 @@ int explain_json(FILE *f, const struct explain_view *v)
 	char *answer = explain_answer(v);
 
 	json_put_begin(&j, NULL, '{');
-	json_put_string(&j, "schema", "iostrata.explain/1");
+	json_put_string(&j, "schema", explain_schema.id);
 	json_put_string(&j, "answer", answer);
 	json_put_string(&j, "file", e->name);
 	json_put_string(&j, "kernel", e->kernel);

@@ -27,7 +27,7 @@ static void joined_op(struct value *ret, const void *row, const void *ctx)
 
 const struct column joined_columns[] = {
 	{ "op", "request", VALUE_TEXT, .get = joined_op, .max = 20,
-	  .help = "kind of the request, as NFS calls it; null: not known" },
+	  .help = "kind of the request, as NFS calls it", .null = "not known" },
 	{ "count", "count", VALUE_COUNT, offsetof(struct join_row, count), .max = 7,
 	  .help = "number of requests whose operation of the server is known" },
 	{ "total_ns", NULL, JOINED_SUM(total_ns),

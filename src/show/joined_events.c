@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/names.h"
+#include "show/breakdown_members.h"
 
 static void get_client(struct value *ret, const void *row, const void *ctx)
 {
@@ -64,7 +65,8 @@ _Static_assert(ST_REAP == ST_N - 1, "each stratum has a column");
 
 #define TEXT_COLUMN(col, text)                                                                     \
 	{                                                                                          \
-		.name = #col, .title = #col, .kind = VALUE_TEXT, .get = get_##col, .help = text    \
+		.name = #col, .title = #col, .kind = VALUE_TEXT, .get = get_##col, .help = text,   \
+		.null = "not known"                                                                \
 	}
 #define COLUMN(col, which, text)                                                                   \
 	{                                                                                          \
@@ -74,7 +76,8 @@ _Static_assert(ST_REAP == ST_N - 1, "each stratum has a column");
 #define STRATUM_COLUMN(st)                                                                         \
 	{                                                                                          \
 		.name = "served_" #st "_ns", .title = "served_" #st "_ns", .kind = VALUE_TIME,     \
-		.get = get_in_##st, .help = "part of served_ns in the stratum " #st                \
+		.get = get_in_##st, .help = "part of served_ns in the stratum " #st,               \
+		.null = "not measured on the server"                                               \
 	}
 
 const struct column joined_event_columns[] = {
@@ -165,7 +168,7 @@ void joined_events_head(struct text_out *o, enum events_format format)
 		return;
 	}
 	json_put_begin(&j, NULL, '{');
-	json_put_string(&j, "schema", "iostrata.joined/1");
+	json_put_string(&j, "schema", joined_schema.id);
 	json_put_end(&j, '}');
 	text_put(&j.out, "\n");
 	*o = j.out;

@@ -17,6 +17,131 @@ enum {
 	PATTERN_LEAST = 5, /* fewer accesses have no pattern */
 };
 
+#define MEMBER_BY_INTERVAL(member, type, text)                                                     \
+	{                                                                                          \
+		member, type, .what = text ", for each interval", .list = 1,                       \
+			      .item = "figure of an interval"                                      \
+	}
+
+static const struct member strata_members[] = { { .each = &strata_words,
+						  .type = MEMBER_TIME,
+						  .what = "times in the stratum",
+						  .list = 1,
+						  .item = "time in an interval",
+						  .only = "if it has any time" },
+						{} };
+static const struct object times_object = { "strata",
+					    "by stratum, a list with a time for each interval",
+					    strata_members };
+
+static const struct member heat_members[] = {
+	{ "low", MEMBER_COUNT,
+	  .what = "the lowest half-octave with a count. Half-octave n begins at 2^(n/2 + 4) ns for "
+		  "even n, "
+		  "and in the middle of the octave for odd n; of requests the time in the device" },
+	{ "cells", MEMBER_COUNT,
+	  .what = "for each half-octave from low on: interval, count, interval, count ...",
+	  .list = 2, .item = "an interval, or the count of the interval before it" },
+	{}
+};
+static const struct object heat_object = { NULL, "how many took how long", heat_members };
+
+static const struct member row_members[] = {
+	{ "is_request", MEMBER_BOOL, .what = "whether these are requests; else operations" },
+	{ "what", MEMBER_TEXT, .what = "kind of the operations or requests" },
+	{ "where", MEMBER_TEXT, .what = "file system type or disk", .null = "not known" },
+	MEMBER_BY_INTERVAL("count", MEMBER_COUNT, "how many ended"),
+	MEMBER_BY_INTERVAL("errors", MEMBER_COUNT, "how many of them failed"),
+	MEMBER_BY_INTERVAL("bytes", MEMBER_BYTES, "bytes read or written"),
+	MEMBER_BY_INTERVAL("total", MEMBER_TIME, "their time"),
+	{ "strata", MEMBER_OBJECT,
+	  .what = "their time by stratum; of requests tag, queue and device",
+	  .object = &times_object },
+	{ "heat", MEMBER_OBJECT, .what = "how many took how long", .object = &heat_object },
+	{}
+};
+static const struct object row_object = { "row", "operations or requests of one kind",
+					  row_members };
+
+static const struct member map_members[] = {
+	{ "name", MEMBER_TEXT, .what = "path of the file, or name of the disk",
+	  .null = "not known" },
+	{ "is_disk", MEMBER_BOOL, .what = "whether this is a disk; else a file" },
+	{ "words", MEMBER_ASCII, .what = "the pattern in words" },
+	{ "since_ns", MEMBER_TIME,
+	  .what = "accesses before this time, since the begin, are not in the map" },
+	{ "interval_ns", MEMBER_TIME, .what = "length of an interval of time" },
+	{ "range_bytes", MEMBER_BYTES, .what = "length of a range of offsets" },
+	{ "cells", MEMBER_COUNT,
+	  .what = "for each interval and range with accesses four numbers: interval, range, reads, "
+		  "writes",
+	  .list = 1, .item = "one of the four numbers" },
+	{}
+};
+static const struct object map_object = { "map", "a map of offset and time", map_members };
+
+static const struct member share_members[] = {
+	{ "letter", MEMBER_ASCII, .what = "its letter in bars" },
+	{ "name", MEMBER_ASCII, .what = "its name in text" },
+	{ "mostly", MEMBER_ASCII,
+	  .what = "words for an operation with most of its time there: 'waiting for the device'" },
+	{ "strata", MEMBER_ASCII, .what = "its strata", .words = &strata_words, .list = 1,
+	  .item = "name of a stratum" },
+	{}
+};
+static const struct object share_object = { NULL, "a group", share_members };
+
+static const struct member kind_members[] = { { "code", MEMBER_ASCII, .what = "its code in JSON",
+						.words = &rq_words },
+					      { "name", MEMBER_ASCII, .what = "its name in text" },
+					      {} };
+static const struct object kind_object = { NULL, "a kind", kind_members };
+
+static const struct member all_members[] = {
+	MEMBER_BY_INTERVAL("count", MEMBER_COUNT, "operations"),
+	MEMBER_BY_INTERVAL("total", MEMBER_TIME, "their time"),
+	{ "strata", MEMBER_OBJECT, .what = "their time by stratum", .object = &times_object },
+	{}
+};
+static const struct object all_object = { NULL, "sums of all operations", all_members };
+
+static const struct member page_members[] = {
+	{ "kernel", MEMBER_TEXT, .what = "release of the kernel", .null = "not known" },
+	{ "host", MEMBER_TEXT, .what = "name of the machine", .null = "not known" },
+	{ "begin_ns", MEMBER_TIME, .what = "begin of the time axis, since 1970" },
+	{ "duration_ns", MEMBER_TIME, .what = "length of the time axis" },
+	{ "strata", MEMBER_ASCII, .what = "names of all strata, in their order",
+	  .words = &strata_words, .list = 1, .item = "name of a stratum" },
+	{ "shares", MEMBER_OBJECT, .what = "groups of strata under one letter and colour",
+	  .object = &share_object, .list = 1 },
+	{ "kinds", MEMBER_OBJECT, .what = "kinds of requests", .object = &kind_object, .list = 1 },
+	{ "interval_ns", MEMBER_TIME,
+	  .what = "length of an interval; the last one may be shorter. An operation or request "
+		  "counts in "
+		  "the interval in which it ended" },
+	{ "intervals", MEMBER_COUNT, .what = "number of intervals" },
+	{ "all", MEMBER_OBJECT, .what = "sums of all operations", .object = &all_object },
+	{ "rows", MEMBER_OBJECT,
+	  .what = "operations by kind and file system, and requests by operation and disk; most "
+		  "time first",
+	  .object = &row_object, .list = 1 },
+	{ "more_rows", MEMBER_COUNT,
+	  .what = "rows that are left out; their operations are in all" },
+	{ "offsets", MEMBER_OBJECT,
+	  .what = "where reads and writes of a file, or read and write requests of a disk went; "
+		  "those with "
+		  "most accesses first",
+	  .object = &map_object, .list = 1 },
+	{}
+};
+static const struct object page_object = { NULL, "the data of a page", page_members };
+
+const struct schema page_schema = {
+	"iostrata.page/1",
+	.what = "the data of the pictures in a page of report --html, in its element of id data",
+	.first = &page_object
+};
+
 /* A number of an interval. */
 typedef uint64_t (*cell_value)(const struct series_cell *cell, int stratum);
 
@@ -368,7 +493,7 @@ static void put_head(struct json *j, const struct page *p)
 {
 	const struct series *s = &p->data->series;
 
-	json_put_string(j, "schema", "iostrata.page/1");
+	json_put_string(j, "schema", page_schema.id);
 	json_put_string(j, "kernel", p->view->kernel);
 	json_put_string(j, "host", p->host);
 	json_put_uint(j, "begin_ns", p->begin_ns);

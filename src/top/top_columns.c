@@ -3,7 +3,10 @@
 
 #include "base/names.h"
 #include "base/protocols.h"
+#include "base/schema.h"
 #include "show/columns.h"
+
+#define NOT_BY_KEY "the key of --by does not tell"
 
 /* The kinds of key of a row. */
 #define TOP_WHO_COLUMNS(in_container)                                                              \
@@ -11,33 +14,39 @@
 	  .title = "PID",                                                                          \
 	  .kind = VALUE_ID,                                                                        \
 	  .get = top_get_pid,                                                                      \
-	  .help = "id of the process" },                                                           \
+	  .help = "id of the process",                                                             \
+	  .null = NOT_BY_KEY },                                                                    \
 		{ .name = "tid",                                                                   \
 		  .title = "TID",                                                                  \
 		  .kind = VALUE_ID,                                                                \
 		  .get = top_get_tid,                                                              \
-		  .help = "id of the thread" },                                                    \
+		  .help = "id of the thread",                                                      \
+		  .null = NOT_BY_KEY },                                                            \
 		{ .name = "comm",                                                                  \
 		  .title = "COMM",                                                                 \
 		  .kind = VALUE_TEXT,                                                              \
 		  .get = top_get_comm,                                                             \
 		  .max = 16,                                                                       \
-		  .help = "name of the process or thread" },                                       \
+		  .help = "name of the process or thread",                                         \
+		  .null = NOT_BY_KEY },                                                            \
 		{ .name = "cgroup",                                                                \
 		  .title = "CGROUP",                                                               \
 		  .kind = VALUE_TEXT,                                                              \
 		  .get = top_get_cgroup,                                                           \
 		  .cut = TEXT_CUT_HEAD,                                                            \
-		  .help = "path of the cgroup" },                                                  \
+		  .help = "path of the cgroup",                                                    \
+		  .null = NOT_BY_KEY },                                                            \
 		{ .name = "container",                                                             \
 		  .title = "CONTAINER",                                                            \
 		  .kind = VALUE_TEXT,                                                              \
 		  .get = top_get_##in_container,                                                   \
 		  .max = 20,                                                                       \
-		  .help = "id or name of the container" },                                         \
+		  .help = "id or name of the container",                                           \
+		  .null = "in none, or " NOT_BY_KEY },                                             \
 	{                                                                                          \
 		.name = "file", .title = "FILE", .kind = VALUE_TEXT, .get = top_get_file,          \
-		.cut = TEXT_CUT_HEAD, .help = "path of the file"                                   \
+		.cut = TEXT_CUT_HEAD, .help = "path of the file",                                  \
+		.null = "no file, or " NOT_BY_KEY                                                  \
 	}
 
 static const struct top_table *table_of(const void *ctx)
@@ -361,16 +370,20 @@ static void get_behalf_bytes(struct value *v, const void *row, const void *ctx)
 
 /* The figures of one side, in JSON. */
 #define COLUMNS_SUMS(side)                                                                         \
-	{ .name = "count", AT(side.count), .help = "number of requests or operations" },           \
+	{ .name = "count",                                                                         \
+	  AT(side.count),                                                                          \
+	  .help = "number of requests or operations",                                              \
+	  .json.least = 1 },                                                                       \
 		{ .name = "errors", AT(side.errors), .help = "number of failures" },               \
 	{                                                                                          \
-		.name = "bytes", AT(side.bytes), .help = "bytes moved"                             \
+		.name = "bytes", .kind = VALUE_BYTES, AT(side.bytes), .help = "bytes moved"        \
 	}
 
 #define COLUMNS_SLOWEST(side, get_p99)                                                             \
-	{ .name = "max_ns", AT(side.max_ns), .help = "time of the slowest" },                      \
+	{ .name = "max_ns", .kind = VALUE_TIME, AT(side.max_ns), .help = "time of the slowest" },  \
 	{                                                                                          \
-		.name = "p99_ns", .get = get_p99, .help = "99th percentile of their time"          \
+		.name = "p99_ns", .kind = VALUE_TIME, .get = get_p99,                              \
+		.help = "99th percentile of their time"                                            \
 	}
 
 static const struct column keys[] = {
@@ -567,32 +580,45 @@ const struct column top_json_requests[] = {
 	{ .name = "key",
 	  .kind = VALUE_TEXT,
 	  .get = top_get_key,
-	  .help = "key of --by, as text; null: nobody, or no file" },
+	  .help = "value of the key of --by, as text",
+	  .null = "nobody, or no file" },
 	{ .name = "dev",
 	  .kind = VALUE_TEXT,
 	  .get = get_dev,
-	  .help = "device number of the disk, \"major:minor\"" },
+	  .help = "device number of the disk, \"major:minor\"",
+	  .json.pattern = PATTERN_DEVICE },
 	{ .name = "major", .kind = VALUE_ID, .get = get_major, .help = "major device number" },
 	{ .name = "minor", .kind = VALUE_ID, .get = get_minor, .help = "minor device number" },
 	COLUMN_DISK,
 	{ .name = "op",
 	  .kind = VALUE_TEXT,
 	  .get = get_rq_op,
-	  .help = "operation, as in blkparse: R, W, F (flush), D (discard) and others" },
+	  .help = "operation, as in blkparse: R, W, F (flush), D (discard) and others",
+	  .json.words = &rq_words },
 	{ .name = "on_behalf",
 	  .kind = VALUE_TEXT,
 	  .get = get_on_behalf,
 	  .help = "why the requests count for the key, which did not submit them: writeback "
-		  "or helper; null: the key submitted them" },
+		  "(the key made the data dirty) or helper (the key woke the submitter)",
+	  .null = "the key submitted them",
+	  .json.words = &behalf_words },
 	COLUMNS_SUMS(rqs),
 	{ .name = "total_ns",
+	  .kind = VALUE_TIME,
 	  AT(rqs.total_ns),
 	  .help = "time from submission to completion: sum of tag_ns, queue_ns and device_ns" },
-	{ .name = "tag_ns", AT(tag_ns), .help = "time until the request was allocated" },
+	{ .name = "tag_ns",
+	  .kind = VALUE_TIME,
+	  AT(tag_ns),
+	  .help = "time until the request was allocated" },
 	{ .name = "queue_ns",
+	  .kind = VALUE_TIME,
 	  AT(queue_ns),
 	  .help = "time from the allocation of the request to the driver" },
-	{ .name = "device_ns", AT(device_ns), .help = "time from the driver to the completion" },
+	{ .name = "device_ns",
+	  .kind = VALUE_TIME,
+	  AT(device_ns),
+	  .help = "time from the driver to the completion" },
 	COLUMNS_SLOWEST(rqs, get_rqs_p99),
 	{},
 };
@@ -602,10 +628,20 @@ const struct column top_json_ops[] = {
 	{ .name = "key",
 	  .kind = VALUE_TEXT,
 	  .get = top_get_key,
-	  .help = "key of --by, as text; null: nobody, or no file" },
-	{ .name = "op", .kind = VALUE_TEXT, .get = get_op, .help = "kind of the operation" },
+	  .help = "value of the key of --by, as text",
+	  .null = "nobody, or no file" },
+	{ .name = "op",
+	  .kind = VALUE_TEXT,
+	  .get = get_op,
+	  .help = "kind of the operation; copy_to, by file: copies that wrote to it, whose times "
+		  "are "
+		  "with what they read",
+	  .json.words = &row_words },
 	COLUMNS_SUMS(ops),
-	{ .name = "total_ns", AT(ops.total_ns), .help = "time of all operations together" },
+	{ .name = "total_ns",
+	  .kind = VALUE_TIME,
+	  AT(ops.total_ns),
+	  .help = "time of all operations together" },
 	COLUMNS_SLOWEST(ops, get_ops_p99),
 	{},
 };

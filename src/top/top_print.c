@@ -5,7 +5,10 @@
 
 #include "base/json.h"
 #include "base/names.h"
+#include "base/schema.h"
+#include "capture/header_members.h"
 #include "show/breakdown_json.h"
+#include "show/breakdown_members.h"
 
 static void put_table(struct text_out *o, const struct top_text *v, const struct columns *t,
 		      const struct top_list *l)
@@ -51,6 +54,58 @@ int top_text(FILE *f, const struct top_text *v, const struct snapshot *sn)
 	top_table_done(&table);
 	return text_end(&o);
 }
+
+static const char *view_name(unsigned int view)
+{
+	return top_view_name(view);
+}
+
+static const struct word_list view_words = { view_name, .from = 0, .to = TOP_VIEWS };
+
+static const struct member request_members[] = { { .columns = top_json_requests }, {} };
+static const struct object request_object = {
+	"request", "a row of block requests, charged to whom they were for", request_members
+};
+
+static const struct member op_members[] = {
+	{ .columns = top_json_ops },
+	{ "strata", MEMBER_OBJECT,
+	  .what = "time in each stratum; the sum is total_ns. All time on the CPU is in syscall",
+	  .object = &strata_object },
+	{}
+};
+static const struct object op_object = { "op", "a row of operations", op_members };
+
+static const struct member top_members[] = {
+	{ "kernel", MEMBER_ASCII, .what = "release of the kernel, as uname -r prints it" },
+	{ "time", MEMBER_COUNT, .what = "end of the interval, in seconds since 1970", .unit = "s" },
+	{ "local_time", MEMBER_ASCII, .what = "the same as local time, by RFC 3339 in ms",
+	  .null = "not known", .pattern = PATTERN_TIME },
+	{ "duration_ns", MEMBER_TIME, .what = "length of the interval" },
+	{ "by", MEMBER_ASCII, .what = "key of the rows, as in --by", .words = &view_words },
+	{ "rows", MEMBER_OBJECT,
+	  .what = "block requests: a row for each key, disk and kind, and one more for requests "
+		  "which "
+		  "others submitted on behalf of the key, for each reason; empty with --by server",
+	  .object = &request_object, .list = 1 },
+	{ "ops", MEMBER_OBJECT,
+	  .what = "operations: a row for each key and kind; empty with --by dev and server",
+	  .object = &op_object, .list = 1 },
+	{ "missing", MEMBER_ASCII,
+	  .what = "things which could not be measured: strata, requests, calls (all operations), "
+		  "uring, "
+		  "aio and fault",
+	  .words = &missing_words, .list = 1, .item = "name of such a thing" },
+	{ "lost", MEMBER_OBJECT, .what = "lost events by kind", .object = &lost_object },
+	{ "servers", MEMBER_OBJECT,
+	  .what = "requests of file systems to servers and daemons, with any key",
+	  .only = "if there were any", .object = &server_object, .list = 1 },
+	{}
+};
+static const struct object top_object = { NULL, "one interval", top_members };
+
+const struct schema top_schema = { "iostrata.top/1", .what = "a line of top --json: an interval",
+				   .first = &top_object };
 
 static void put_strata(struct json *j, const struct top_json *v, struct top_strata strata)
 {
@@ -123,7 +178,7 @@ int top_json(FILE *f, const struct top_json *v, const struct snapshot *sn)
 	int err;
 
 	json_put_begin(&j, NULL, '{');
-	json_put_string(&j, "schema", "iostrata.top/1");
+	json_put_string(&j, "schema", top_schema.id);
 	json_put_string(&j, "kernel", v->kernel);
 	json_put_uint(&j, "time", v->until_ns / 1000000000);
 	json_put_time(&j, "local_time", v->until_ns);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * top_print.h - an interval of top as text, and as one line of JSON. docs/schema/top-1.json
- * describes the members of the JSON: a contract for other programs. Members are added, never
- * renamed, removed or given another meaning.
+ * top_print.h - an interval of top as text, and as one line of JSON: a contract for other programs.
+ * Members are added, never renamed, removed or given another meaning.
  */
 #ifndef IOSTRATA_TOP_TOP_PRINT_H
 #define IOSTRATA_TOP_TOP_PRINT_H
@@ -17,6 +16,8 @@ struct top_json {
 	uint64_t until_ns; /* when the interval ended, since 1970 */
 	const struct missing *missing;
 };
+
+extern const struct schema top_schema;
 
 /* Writes the line and flushes. 0 or -errno. */
 int top_json(FILE *f, const struct top_json *v, const struct snapshot *sn);

@@ -54,9 +54,9 @@ completes_words() {
 
 @test "the words are those of the tables" {
 	[[ $(words "" | tr '\n' ' ') == \
-		"breakdown top funcs serve record watch report compare explain export doctor help "* ]]
+		"breakdown top funcs serve record watch report compare explain export doctor schema help "* ]]
 	[[ $(words "" | tail -n 2) == $'--help\n--version' ]]
-	for command in breakdown top funcs serve record watch report compare explain export doctor; do
+	for command in breakdown top funcs serve record watch report compare explain export doctor schema; do
 		"$iostrata" "$command" --help | grep -oE -- '^ +(-[A-Za-z], )?--[a-z][a-z0-9-]+' |
 			grep -oE -- '--.*' | sort -u >"$tmp/help"
 		words "$command" -- | grep -vx -- -- | sort -u | diff "$tmp/help" - || { echo "$command"; false; }

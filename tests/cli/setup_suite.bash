@@ -4,5 +4,5 @@
 
 setup_suite() { mkdir "$BATS_SUITE_TMPDIR/json"; }
 
-# Each JSON that a test has looked at fits its schema in docs/schema. Each file's name tells the file's test.
+# Each JSON that a test has looked at fits its schema in build/schema. Each file's name tells the file's test.
 teardown_suite() { find "$BATS_SUITE_TMPDIR/json" -type f -exec tests/schema.py {} +; }
