@@ -61,18 +61,6 @@ table_rows() {
 		} }' "$BATS_TEST_TMPDIR/rows"
 }
 
-@test "the help and the tables of columns say their nouns" {
-	mkdir "$BATS_TEST_TMPDIR/man"
-	for command in $(commands); do
-		"$iostrata" "$command" --help
-		"$iostrata" --scdoc "$command" | while read -r part; do
-			"$iostrata" --scdoc "$command" "columns of $part" 2>/dev/null || true
-		done
-	done >"$BATS_TEST_TMPDIR/man/help.scd"
-	(($(wc -w <"$BATS_TEST_TMPDIR/man/help.scd") > 5000))
-	none python3 -B tests/house/words.py "$BATS_TEST_TMPDIR"
-}
-
 @test "the manual has each exit status that there is" {
 	sed -n 's/^\tEXIT_[A-Z]* = \([0-9]*\),.*/\1/p' src/base/reason.h | sort -n >"$BATS_TEST_TMPDIR/codes"
 	(($(wc -l <"$BATS_TEST_TMPDIR/codes") > 5))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Comments, the manual and documents name functions and files that exist, and say their nouns; names in code follow
-# the glossary.
+# Comments, the manual and documents name functions and files that exist; names in code follow the glossary.
 
 load lib
 
@@ -45,41 +44,4 @@ tests/vm/a.py:1: there is no docs/b.md" ]]
 	# shellcheck disable=SC2086 # a list of files
 	none named 'unread|unseen|unprobed|kept' $sources
 	[[ -n $(printf 'int n_kept;\nint a; /* kept */\n' >"$BATS_TEST_TMPDIR/a.c"; named kept "$BATS_TEST_TMPDIR/a.c") ]]
-}
-
-@test "comments, messages, the manual and documents say their nouns" {
-	none python3 -B tests/house/words.py .
-}
-
-@test "a sentence without its noun is found, and too many of a word" {
-	cd "$BATS_TEST_TMPDIR"
-	mkdir -p src/base man docs tests/cli
-	printf '%s\n' '# SPDX-License-Identifier: x' '# What' '# begins.' '' '# What is later.' \
-		'a ''# What stands beside.' 'b "# What text" # What is it?' >tests/cli/a.bats
-	printf '%s\n' '/* SPDX-License-Identifier: x */' '/*' ' * A test.' ' * Of C.' ' */' '/* What. */' >tests/cli/a.c
-	printf '%s\n' '#!/usr/bin/env python3' '"""Text.' '' 'Of more."""' 'def a():' '    """Of all ways."""' 'class B:' \
-		'    """Of what?"""' '    # A comment:' '    # What it has said.' '    b = "# What text"  # Of these' >tests/b
-	printf '%s\n' '/* What was lost.' ' * Here it is: Of those. */' 'char *a = "What";' '/* What is it? */' \
-		'char *b = "error: it was"' '	" kept back. Those that end", *c = "a // What b";' >src/base/a.c
-	printf '%s\n' '## What is it?' '' '**What.** A name. Those that' 'end.' '```' 'What.' '```' >docs/a.md
-	printf '%s\n' 'A word' '' '- One that ends' >man/a.scd
-	run -0 python3 -B "$OLDPWD/tests/house/words.py" .
-	[[ $output == *'comments: '*' % of the words are "what"'* && $output == *'manual: '*' % of the words are "that"'* ]]
-	diff <(grep -v '%' <<<"$output" | LC_ALL=C sort) - <<-'END'
-		docs/a.md:3: Those that end.
-		man/a.scd:3: One that ends
-		src/base/a.c:1: What was lost.
-		src/base/a.c:2: Of those.
-		src/base/a.c:5: Those that end
-		src/base/a.c:5: kept back
-		tests/b:10: What it has said.
-		tests/b:11: Of these
-		tests/b:4: Of more.
-		tests/b:6: Of all ways.
-		tests/cli/a.bats:2: What begins.
-		tests/cli/a.bats:5: What is later.
-		tests/cli/a.bats:6: What stands beside.
-		tests/cli/a.c:4: Of C.
-		tests/cli/a.c:6: What.
-	END
 }
