@@ -150,11 +150,11 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 	done <tests/vm/kernels.txt
 }
 
-@test "measured tables name the commit that they are of" {
-	grep -qE 'in a guest, exact to repeat, of commit [0-9a-f]{7};' README.md
+@test "measured tables name their commit" {
+	grep -qE 'The figures are from commit [0-9a-f]{7},' README.md
 	[[ -e .git ]] || skip "not in a repository"
 	[[ $(git -c safe.directory='*' rev-parse --is-shallow-repository) == false ]] || skip "a shallow clone"
-	for commit in $(grep -ohE ' of commit [0-9a-f]{7}' README.md docs/*.md | cut -d' ' -f4); do
+	for commit in $(grep -ohE ' (of|from) commit [0-9a-f]{7}' README.md docs/*.md | cut -d' ' -f4); do
 		git -c safe.directory='*' merge-base --is-ancestor "$commit" HEAD
 	done
 }
