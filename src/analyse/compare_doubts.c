@@ -119,8 +119,8 @@ static int strata_doubt(struct compare *c)
 				continue;
 			strata_text(text, sizeof(text), odd);
 			return doubt(c,
-				     "not measured on both sides, and not compared: %s; their "
-				     "time is in other strata of one side",
+				     "not compared, because only one side measures them: %s; on "
+				     "the other side their time is in other strata",
 				     text);
 		}
 	}
@@ -173,11 +173,10 @@ static int parts_doubt(struct compare *c, enum compare_side side)
 				    "read",
 				    run->name);
 		if (run->more_keys && !err)
-			err = doubt(
-				c,
-				"%s operation%s in %s of keys beyond the first %d: " SERIES_OTHERS,
-				text_count(run->more_keys).s, text_plural(run->more_keys),
-				run->name, SERIES_KEYS);
+			err = doubt(c,
+				    "%s operation%s in %s beyond the first %d keys: " SERIES_OTHERS,
+				    text_count(run->more_keys).s, text_plural(run->more_keys),
+				    run->name, SERIES_KEYS);
 	}
 	return err;
 }

@@ -208,11 +208,11 @@ static int window_parse(struct parse *p, const struct words *w, struct reason *w
 	if (!has_window)
 		return invalid(p,
 			       strcmp(w->at[1], "over") != 0
-				       ? "nothing belongs behind the limit"
-				       : "a limit of single operations has no 'over DUR'",
+				       ? "nothing may follow the limit"
+				       : "a limit for single operations has no 'over DUR'",
 			       why);
 	if (w->n != 3 || strcmp(w->at[1], "over") != 0)
-		return invalid(p, "only 'over DUR' belongs behind the limit", why);
+		return invalid(p, "only 'over DUR' may follow the limit", why);
 	if (opts_duration(w->at[2], &c->over_ns, &wrong))
 		return invalid(p, wrong, why);
 	if (c->over_ns < OVER_MIN || c->over_ns > OVER_MAX)

@@ -456,7 +456,7 @@ static void put_align(FILE *f, uint64_t low, uint64_t high)
 		fprintf(f, "aligned to %s or more",
 			low ? text_bytes(256ULL << low).s : "any power of 2");
 	else if (low && low == high)
-		fprintf(f, "aligned to %s and not to more", text_bytes(256ULL << low).s);
+		fprintf(f, "aligned to exactly %s", text_bytes(256ULL << low).s);
 	else
 		fprintf(f, "not aligned to %s", text_bytes(512ULL << high).s);
 }
@@ -490,7 +490,7 @@ static void put_range(FILE *f, const struct scan *s, enum explain_attribute attr
 			: attribute == ATTR_MERGES ? "merged bio"
 						   : "requeue",
 			low == 1 && high == 1 ? "" : "s",
-			attribute == ATTR_REQUESTS ? " of their own" : "");
+			attribute == ATTR_REQUESTS ? " submitted by them" : "");
 	}
 }
 

@@ -34,7 +34,7 @@ static int disk_find(struct until_cond *c, const struct devices *devices, struct
 	if (d->disk) {
 		reason_set(why, EXIT_FAILED, "invalid --until '%.60s': '%.60s' is a partition",
 			   text, name);
-		return reason_hint(why, "requests are of whole disks");
+		return reason_hint(why, "requests belong to whole disks");
 	}
 	c->dev = d->dev;
 	return 0;

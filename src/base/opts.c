@@ -175,7 +175,7 @@ int opts_duration(const char *s, uint64_t *ret_ns, const char **ret_why)
 	}
 	unit = unit_ns(end);
 	if (!unit)
-		return refuse("the unit is none of ns, us, ms, s, m, h", -EINVAL, ret_why);
+		return refuse("units are ns, us, ms, s, m, h", -EINVAL, ret_why);
 	if (fraction_ns(point, places, unit, &fraction))
 		return refuse("finer than a nanosecond", -ERANGE, ret_why);
 	if (__builtin_mul_overflow(whole, unit, &whole) ||

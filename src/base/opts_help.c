@@ -109,7 +109,7 @@ static void help_opts(struct text_out *o, const char *title, const struct opt *o
 static void help_args(struct text_out *o, const struct opt_table *t)
 {
 	static const struct opt command = {
-		.help = "run this command, trace it and its children, end with it",
+		.help = "run this command, trace it and its children, and end when it ends",
 	};
 	char name[80];
 

@@ -40,7 +40,7 @@ static const struct opt more_opts[] = {
 	  .help = "where in the kernel threads slept, for sleeps without another explanation" },
 	{ 0, "helpers", OPT_FLAG(struct breakdown, helpers),
 	  .help = "the work of kernel threads and io_uring workers: requests, times, and the "
-		  "processes they worked for" },
+		  "processes that they worked for" },
 	{},
 };
 

@@ -60,12 +60,12 @@ static const struct opt form_opts[] = {
 	{ 0, "by", OPT_CHOICE(struct compare_cmd, by, breakdown_by_choices), .arg = "KEY",
 	  .help = "a row per key" },
 	{ 0, "fail-if", OPT_PATHS(struct compare_cmd, fail_if), .arg = "CHANGE",
-	  .help = "exit with code 6 if a change is at least this large, and sure: 'fsync p99 "
+	  .help = "exit with code 6 if a change is sure, and at least this large: 'fsync p99 "
 		  "+10%'" },
 	{ 'v', "verbose", OPT_TIMES(struct compare_cmd, detail),
 	  .help = "all figures of all rows, not only of those that changed" },
 	{ 'n', "rows", OPT_UINT(struct compare_cmd, rows_max), .arg = "N", .min = 1,
-	  .max = ROWS_SHOWN_MAX, .help = "at most this many rows of a table (default: 10)" },
+	  .max = ROWS_SHOWN_MAX, .help = "at most this many rows in a table (default: 10)" },
 	{ 'j', "json", OPT_FLAG(struct compare_cmd, json), .help = "one JSON object, times in ns" },
 	{ 0, "csv", OPT_FLAG(struct compare_cmd, csv), .help = "a line for each figure" },
 	{ 'o', "output", OPT_STRING(struct compare_cmd, output), .arg = "FILE",
@@ -103,8 +103,8 @@ static const struct opt_example examples[] = {
 static const struct opt_table table = {
 	.name = "iostrata compare",
 	.summary = "tell what differs between two recordings, beyond chance",
-	.about = "Compares operations and requests of two sides, and cuts each difference into "
-		 "strata, which add up to it. A difference is called sure only if chance does not "
+	.about = "Compares operations and requests of two sides, and splits each difference into "
+		 "strata that add up to it. A difference is called sure only if chance does not "
 		 "explain it. That needs three runs or more on each side: two runs alone may "
 		 "differ as much although the work is the same.",
 	.groups = groups,
@@ -337,8 +337,8 @@ static int limit_unjudged(const struct fail_if *limit)
 
 	if (limit->state == FAIL_IF_FEW) {
 		reason_set(&why, 0,
-			   "--fail-if '%.100s' was not judged: there is too little on a "
-			   "side",
+			   "--fail-if '%.100s' was not judged: one side has too few operations or "
+			   "requests",
 			   limit->text);
 		cmd_warn(&why);
 		return 0;
@@ -349,7 +349,7 @@ static int limit_unjudged(const struct fail_if *limit)
 		   "--fail-if '%.100s' judges nothing: no such row is on both "
 		   "sides",
 		   limit->text);
-	reason_hint(&why, "'iostrata compare' without it lists the rows that there are");
+	reason_hint(&why, "'iostrata compare' without --fail-if lists the rows");
 	return cmd_fail(&why);
 }
 
@@ -359,7 +359,7 @@ static void limit_doubted(const struct fail_if *limit)
 	struct reason why;
 
 	reason_set(&why, 0,
-		   "--fail-if '%.100s' failed by fewer than %d runs on a side: runs of the same "
+		   "--fail-if '%.100s' failed, but a side has fewer than %d runs: runs of the same "
 		   "work may differ as much",
 		   limit->text, COMPARE_RUNS);
 	cmd_warn(&why);

@@ -16,9 +16,9 @@
 
 const struct opt compare_inputs_opts[] = {
 	{ 0, "base", OPT_PATHS(struct compare_inputs, base), .arg = "FILES",
-	  .help = "runs to compare with, as a pattern: 'old-*.ios'" },
+	  .help = "the old runs, as a pattern: 'old-*.ios'" },
 	{ 0, "new", OPT_PATHS(struct compare_inputs, new), .arg = "FILES",
-	  .help = "runs that are new, as a pattern" },
+	  .help = "the new runs, as a pattern" },
 	{ 0, "at", OPT_STRING(struct compare_inputs, at), .arg = "TIME",
 	  .help = "compare a recording before and after this moment: a time of day "
 		  "(12:30:05), or a duration from its beginning" },
@@ -68,7 +68,7 @@ static int sides_set(struct compare_inputs *in, char **rest, int n, struct reaso
 	const bool patterns = in->base.n || in->new.n;
 
 	if (patterns && n) {
-		reason_set(why, EXIT_USAGE, "unexpected argument '%.100s' beside --base and --new",
+		reason_set(why, EXIT_USAGE, "unexpected argument '%.100s' with --base and --new",
 			   rest[0]);
 		return reason_hint(why, "put patterns into quotes: --base 'old-*.ios'");
 	}
@@ -77,7 +77,7 @@ static int sides_set(struct compare_inputs *in, char **rest, int n, struct reaso
 				  "--at cuts one recording, --base and --new "
 				  "name several: choose one");
 	if (patterns && (!in->base.n || !in->new.n))
-		return reason_set(why, EXIT_USAGE, "--base and --new belong together");
+		return reason_set(why, EXIT_USAGE, "--base needs --new, and --new needs --base");
 	if (patterns)
 		return patterns_both(in, why);
 	if (n != (in->at ? 1 : 2)) {
@@ -85,8 +85,8 @@ static int sides_set(struct compare_inputs *in, char **rest, int n, struct reaso
 			   in->at ? "--at cuts one recording"
 				  : "two files are compared, BASE and NEW",
 			   n);
-		return reason_hint(why, "several runs a side: --base 'old-*.ios' --new "
-					"'new-*.ios'");
+		return reason_hint(
+			why, "for several runs on each side: --base 'old-*.ios' --new 'new-*.ios'");
 	}
 	if (in->at && !strcmp(rest[0], "-"))
 		return reason_set(why, EXIT_USAGE,
@@ -113,7 +113,7 @@ static int file_twice(const struct compare_inputs *in, const char *first, const 
 	else
 		reason_set(why, EXIT_USAGE, "'%.100s' and '%.100s' are one file", first, name);
 	if (in->base.n)
-		return reason_hint(why, "a run is on one side only, and counts once");
+		return reason_hint(why, "each run is on one side only, and counts once");
 	return reason_hint(why, "--at compares two parts of one recording");
 }
 
@@ -215,8 +215,7 @@ static int at_set(struct compare_inputs *in, const char *name, struct reason *wh
 	}
 	if (!at)
 		return reason_set(why, EXIT_FAILED,
-				  "--at %.60s is where '%.100s' begins: nothing "
-				  "is before",
+				  "--at %.60s is where '%.100s' begins: there is nothing before",
 				  in->at, name);
 	in->at_ns = at;
 	return 0;

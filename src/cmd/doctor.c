@@ -34,8 +34,8 @@ static const struct opt doctor_opts[] = {
 static const struct opt_group groups[] = { { "Options", doctor_opts, 0 }, {} };
 
 static const struct opt_example examples[] = {
-	{ "iostrata doctor", "the features of this kernel, with advice for those missing" },
-	{ "iostrata doctor --probes", "also every program by itself" },
+	{ "iostrata doctor", "the features of this kernel, with advice for missing ones" },
+	{ "iostrata doctor --probes", "also every single program" },
 	{},
 };
 
@@ -212,7 +212,7 @@ static void add_privileges(struct findings *l)
 		if (!privilege_has(p->cap))
 			add_missing(l, p);
 	if (l->n == n)
-		add(l, "privileges", true, "all that any command uses", NULL);
+		add(l, "privileges", true, "everything that any command uses", NULL);
 }
 
 static bool works(const struct findings *l, const char *what)

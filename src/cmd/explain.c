@@ -79,9 +79,9 @@ static const struct opt_example examples[] = {
 static const struct opt_table table = {
 	.name = "iostrata explain",
 	.summary = "tell what slow operations have in common, beyond chance",
-	.about = "Looks for properties that the slow operations have and the others of the same "
-		 "kind have not: file, process, offset, what ran beside them, and more. A property "
-		 "is told only if chance does not explain how many slow operations have it. Each "
+	.about = "Looks for properties that set the slow operations apart from others of the same "
+		 "kind: file, process, offset, other I/O at the same time, and more. A property is "
+		 "shown only if chance does not explain how many slow operations have it. Each "
 		 "finding ends with the command that shows such operations.",
 	.groups = groups,
 	.args = args,

@@ -64,7 +64,7 @@ static const struct opt opts[] = {
 static const struct opt parquet_opts[] = {
 	{ 0, "partition", OPT_CHOICE(struct export, partition, partitions), .arg = "BY",
 	  .help = "write a file for each host, each hour (UTC) or both, in directories that "
-		  "engines know as partitions" },
+		  "engines read as partitions" },
 	{ 0, "append", OPT_FLAG(struct export, append),
 	  .help = "add files to an existing directory, and change no file in it" },
 	{},
@@ -105,7 +105,7 @@ static const struct opt_example examples[] = {
 	{ "iostrata export *.ios --to parquet -o tables", "many machines in three tables" },
 	{ "iostrata export a.ios --to parquet --append --partition host,hour -o fleet",
 	  "add files for each host and hour" },
-	{ "iostrata export trace.ios --to fio -p 1234 -o replay", "a process as a job" },
+	{ "iostrata export trace.ios --to fio -p 1234 -o replay", "the I/O of a process as a job" },
 	{},
 };
 

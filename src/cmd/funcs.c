@@ -101,7 +101,7 @@ static const struct opt measure_opts[] = {
 
 static const struct opt output_opts[] = {
 	{ 0, "list", OPT_FLAG(struct funcs, list),
-	  .help = "only list the functions that match, and why some cannot be traced" },
+	  .help = "only list the functions that match, with the reason if one cannot be traced" },
 	{ 0, "sort", OPT_CHOICE(struct funcs, sort, sort_choices), .arg = "COLUMN",
 	  .help = "the biggest of this column first (default: total)" },
 	{ 'n', "rows", OPT_UINT(struct funcs, most), .arg = "N",
@@ -160,7 +160,8 @@ static const struct opt_table table = {
 	.summary = "count and time of every function that matches",
 	.about = "Counts the calls of functions of the kernel, or of user programs and libraries, "
 		 "and adds up their time: total includes everything called by a function, self "
-		 "leaves out the traced functions called by it. Exact under nesting and recursion.",
+		 "leaves out the traced functions called by it. Nested and recursive calls are "
+		 "counted exactly.",
 	.groups = groups,
 	.args = args,
 	.command = true,

@@ -199,11 +199,11 @@ static const struct opt file_opts[] = {
 
 static const struct opt what_opts[] = {
 	{ 0, "ops", OPT_FLAG(struct record_run, ops),
-	  .help = "operations; without --requests only these (default: both)" },
+	  .help = "only operations; with --requests: both (default: both)" },
 	{ 0, "requests", OPT_FLAG(struct record_run, requests),
-	  .help = "requests; without --ops only these" },
+	  .help = "only requests; with --ops: both" },
 	{ 0, "breakdown", OPT_FLAG(struct record_run, breakdown),
-	  .help = "also print breakdown's tables of this run; options of tables imply this "
+	  .help = "also print breakdown's tables for this run; each option for tables implies this "
 		  "option" },
 	{ 0, "by", OPT_CHOICE(struct record_run, opts.by, breakdown_by_choices), .arg = "KEY",
 	  .help = "breakdown's tables with a row per key" },

@@ -65,7 +65,7 @@ static int report_heat_print(FILE *out, struct report_heat *h, const char *of_op
 
 	if (err || !*of_ops)
 		return err ? err : heat_text(out, &h->requests, "requests", end_ns);
-	text_put(&o, "requests: not shown, %s cannot choose requests\n", of_ops);
+	text_put(&o, "requests: not shown, because only operations are filtered by %s\n", of_ops);
 	return text_end(&o);
 }
 
@@ -288,7 +288,7 @@ static const struct opt_example examples[] = {
 	{ "iostrata report --html page.html --base old.ios new.ios",
 	  "the same, with what differs from another recording" },
 	{ "iostrata report client.ios server.ios",
-	  "NFS: how much of a request's time is network, how much the server's disk" },
+	  "NFS: how much of a request's time is network, and how much is the server's disk" },
 	{ "iostrata report --events csv --joined client.ios server.ios",
 	  "the same, request by request" },
 	{ "iostrata report --heat --op fsync trace.ios", "a map of slow fsyncs over time" },
@@ -320,7 +320,7 @@ static int joined_check(const struct report *r, struct reason *why)
 
 	if (!r->events) {
 		reason_set(why, EXIT_USAGE, "--joined is for --events only");
-		return reason_hint(why, "without --events, a table shows what is joined");
+		return reason_hint(why, "without --events, a table shows the joined requests");
 	}
 	filters_text(&r->filter.given, filters, sizeof(filters));
 	if (filters[0] || part)
@@ -762,7 +762,7 @@ static void say_hidden(const struct report *r)
 {
 	if (r->servers_hidden && !r->events && !r->heat)
 		cmd_say("warning: %s request%s to servers %s not shown: filters, --from, --to, "
-			"--every and -T cannot choose among them",
+			"--every and -T do not work on them",
 			text_count(r->servers_hidden).s, text_plural(r->servers_hidden),
 			r->servers_hidden == 1 ? "is" : "are");
 }
@@ -786,10 +786,10 @@ static void say_together(const struct report *r)
 		cmd_say("%d recordings of several hosts are added up; --by host keeps them apart",
 			n);
 	else if (together != OF_HOSTS && twice)
-		cmd_say("%d recordings are added up; they overlap for %s, which counts twice", n,
+		cmd_say("%d recordings are added up; %s in which they overlap are counted twice", n,
 			text_ns(twice).s);
 	else if (together == OF_RUNS)
-		cmd_say("%d recordings are added up, without the %s between them", n,
+		cmd_say("%d recordings are added up; the %s between them are not recorded", n,
 			text_ns(gap).s);
 	if (join_has_both(&r->join)) /* they are to be read together */
 		return;
@@ -830,9 +830,9 @@ static int joined_list(struct report *r)
 	int code;
 
 	if (!join_has_both(&r->join)) {
-		reason_set(
-			&why, EXIT_FAILED,
-			"nothing to join: no recording of a client of NFS, or none of its server");
+		reason_set(&why, EXIT_FAILED,
+			   "nothing to join: a recording from an NFS client is missing, or one "
+			   "from its server");
 		reason_hint(&why,
 			    "record on both hosts at the same time, and give both recordings");
 		return cmd_fail(&why);

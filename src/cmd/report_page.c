@@ -16,7 +16,7 @@ const struct opt report_page_opts[] = {
 		  "answer, pictures, tables" },
 	{ 0, "base", OPT_STRING(struct report_page, base), .arg = "FILE",
 	  .help = "with --html: begin the page with the differences from this recording, as "
-		  "'iostrata compare' tells them" },
+		  "'iostrata compare' shows them" },
 	{},
 };
 

@@ -62,7 +62,7 @@ static const struct opt metrics_opts[] = {
 	{ 0, "by", OPT_CHOICE(struct serve, by, by_choices), .arg = "KEY",
 	  .help = "more series, with a label for each" },
 	{ 0, "max-keys", OPT_UINT(struct serve, keys_max), .arg = "N", .min = 1, .max = 10000,
-	  .help = "with --by: labels for at most so many keys, the most used; others count as "
+	  .help = "with --by: labels for at most this many keys, the most used; others count as "
 		  "\"other\" (default: 100)" },
 	{ 0, "buckets", OPT_CHOICE(struct serve, buckets, buckets_choices), .arg = "N",
 	  .help = "buckets of a histogram: one per octave, or two (default: 25)" },
@@ -89,9 +89,9 @@ static const struct opt_example examples[] = {
 static const struct opt_table table = {
 	.name = "iostrata serve",
 	.summary = "metrics for Prometheus, and a live page",
-	.about = "Sums up all I/O as breakdown does, without an end, and serves the sums: /metrics "
-		 "for Prometheus, and a page for people. The process that serves has no "
-		 "privileges.",
+	.about = "Sums up all I/O as breakdown does, until it is stopped, and serves the sums: "
+		 "/metrics "
+		 "for Prometheus, and a page for people. The serving process has no privileges.",
 	.groups = groups,
 	.examples = examples,
 };
@@ -110,7 +110,8 @@ static int token_read(const char *path, char ret_token[TOKEN_CAP], struct reason
 
 	if (!f) {
 		reason_set(why, EXIT_FAILED, "cannot open '%.120s': %s", path, strerror(errno));
-		return reason_hint(why, "--token-file names a file, whose first line is the token");
+		return reason_hint(why,
+				   "--token-file names a file, and its first line is the token");
 	}
 	if (!fgets(line, sizeof(line), f))
 		line[0] = '\0';
@@ -240,7 +241,7 @@ static int report(struct run *r, struct snapshot *sn)
 	free(frame);
 	if (err != -EAGAIN) /* else it is stopped, or has far too much to do */
 		return err == -EPIPE || err == -ECONNRESET ? 0 : err;
-	cmd_say("error: the process that serves has taken no figures for %d seconds", FEED_WAIT_S);
+	cmd_say("error: the serving process has taken no figures for %d seconds", FEED_WAIT_S);
 	r->exit = EXIT_FAILED;
 	r->no_reader = true;
 	return 0;
@@ -252,7 +253,7 @@ static bool beat(struct run *r)
 
 	if (!listener_has_ended(&s->listener))
 		return false;
-	cmd_say("error: the process that serves has ended");
+	cmd_say("error: the serving process has ended");
 	r->exit = EXIT_FAILED;
 	return true;
 }

@@ -87,7 +87,8 @@ static const struct opt_table table = {
 	.name = "iostrata top",
 	.summary = "who makes the I/O, live",
 	.about = "Shows both sides of each process: its operations on files, and its requests to "
-		 "disks; or the requests to file servers and FUSE daemons. On a terminal, top is a "
+		 "disks. --by server shows requests to file servers and FUSE daemons instead. On a "
+		 "terminal, top is a "
 		 "full screen with keys; elsewhere, and with "
 		 "-- CMD, it prints text like biotop(8): requests by process, disk and operation.",
 	.groups = groups,
@@ -140,7 +141,8 @@ static int resolve(struct run *r, struct reason *why)
 		return -1;
 	if (t->view == TOP_SERVER && r->opts.filters.disks.n) {
 		reason_set(why, EXIT_USAGE,
-			   "--by server is about requests to servers, which --disk cannot choose");
+			   "--by server is about requests to servers, and --disk does not filter "
+			   "them");
 		return reason_hint(why, "'iostrata breakdown --by server -d MOUNT' shows the "
 					"operations on a mount");
 	}

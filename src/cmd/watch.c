@@ -72,26 +72,26 @@ struct watch_run {
 
 static const struct opt watch_opts[] = {
 	{ 0, "until", OPT_PATHS(struct watch_run, until), .arg = "COND",
-	  .help = "write a recording when this condition is met, or one of several conditions; "
-		  "without a condition, only SIGUSR1 writes recordings" },
+	  .help = "write a recording when this condition is met, or any one of several; without a "
+		  "condition, only SIGUSR1 writes recordings" },
 	{ 0, "keep", OPT_DURATION(struct watch_run, keep_ns), .arg = "DUR", .min = NS_PER_S,
-	  .help = "record this time before the condition was met (default: 60)" },
+	  .help = "record from this long before the condition is met (default: 60)" },
 	{ 0, "after", OPT_DURATION(struct watch_run, after_ns), .arg = "DUR", .min = NS_PER_S,
-	  .help = "record this time after the condition was met, too; if the condition is met "
-		  "again within this time, the incident goes on (default: 5)" },
+	  .help = "record until this long after the condition is met; if it is met again within "
+		  "this time, the incident goes on (default: 5)" },
 	{ 0, "at-most", OPT_STRING(struct watch_run, at_most_text), .arg = "N/TIME",
-	  .help = "write at most so many recordings in a second, minute, hour or day: 10/h, 1/m, "
+	  .help = "write at most this many recordings in a second, minute, hour or day: 10/h, 1/m, "
 		  "50/d" },
 	{ 0, "ops", OPT_FLAG(struct watch_run, ops),
-	  .help = "operations; without --requests only these (default: both)" },
+	  .help = "only operations; with --requests: both (default: both)" },
 	{ 0, "requests", OPT_FLAG(struct watch_run, requests),
-	  .help = "requests; without --ops only these" },
+	  .help = "only requests; with --ops: both" },
 	{},
 };
 
 static const struct opt store_opts[] = {
 	{ 'o', "output", OPT_STRING(struct watch_run, store.dir), .arg = "DIR",
-	  .help = "write recordings into this directory, which is made if need be (default: the "
+	  .help = "write recordings into this directory, and make it if necessary (default: the "
 		  "current one)" },
 	{ 0, "budget", OPT_STRING(struct watch_run, budget_text), .arg = "SIZE",
 	  .help = "space for all recordings in DIR, such as 500M or 5G; the oldest are removed "
@@ -107,8 +107,8 @@ static const struct opt store_opts[] = {
 static const struct opt memory_opts[] = {
 	{ 0, "memory", OPT_UINT(struct watch_run, memory_mib), .arg = "MIB", .min = 1,
 	  .max = 1 << 20,
-	  .help = "memory for the time before; if it is too small, less time is kept "
-		  "(default: 32)" },
+	  .help = "memory for the records before an incident; if it is too small, less time is "
+		  "kept (default: 32)" },
 	{ 0, "buffer", OPT_UINT(struct watch_run, buffer_kib), .arg = "KIB", .min = 4,
 	  .max = 4 << 20,
 	  .help = "memory for records on their way from the kernel (default: 8192)" },
@@ -140,8 +140,8 @@ static const struct opt_table table = {
 	.name = "iostrata watch",
 	.summary = "trace always, and record what led to each incident",
 	.about = "Keeps the last records in memory. Each time a condition is met, writes these "
-		 "records and those of the next seconds as a recording, with the condition in its "
-		 "header and in its name. Then tracing goes on. 'iostrata report' shows a "
+		 "records and those from the next seconds as a recording, with the condition in "
+		 "its header and in its name. Then tracing goes on. 'iostrata report' shows a "
 		 "recording. SIGUSR1 writes a recording at once.",
 	.groups = groups,
 	.command = true,
@@ -462,7 +462,7 @@ static void condition_met(struct watch_run *w, unsigned int i, uint64_t now)
 		incident_begin(w, c, &t, now);
 	if (!at->told && at->last_ns - at->since_ns >= LONG_NS) {
 		at->told = true;
-		cmd_say("%s: met again and again; there is no other recording until it was not met "
+		cmd_say("%s: met again and again; the next recording begins after it is not met "
 			"for %s",
 			c->asked.text, text_ns(w->after_ns).s);
 	}

@@ -54,19 +54,19 @@ const struct opt breakdown_measure_opts[] = {
 
 const struct opt breakdown_output_opts[] = {
 	{ 'o', "output", OPT_STRING(struct breakdown_opts, output), .arg = "FILE",
-	  .help = "write to this new file; - is the standard output (default, but with a command "
-		  "tables go to the standard error, unless the standard output is a terminal)" },
+	  .help = "write to this new file; - is the standard output (default, but with a command, "
+		  "tables go to the standard error unless the standard output is a terminal)" },
 	{ 'v', "verbose", OPT_TIMES(struct breakdown_opts, detail),
 	  .help = "all operations, each with its strata; meta and fsync are split by call (stat, "
-		  "unlink, fdatasync ...), also in JSON; -vv with --by: the strata of each row" },
+		  "unlink, fdatasync ...), also in JSON; -vv with --by: the strata for each row" },
 	{ 0, "pattern", OPT_FLAG(struct breakdown_opts, pattern),
-	  .help = "sizes, and shares of sequential, strided and random access: of requests by "
-		  "disk; with --by file, also of reads and writes by file" },
+	  .help = "sizes, and shares of sequential, strided and random access: for the requests to "
+		  "each disk; with --by file, also for the reads and writes of each file" },
 	{ 'n', "rows", OPT_UINT(struct breakdown_opts, rows_max), .arg = "N", .min = 1,
-	  .max = 1000000, .help = "at most this many rows of a table" },
+	  .max = 1000000, .help = "at most this many rows in a table" },
 	{ 0, "sort", OPT_STRING(struct breakdown_opts, sort), .arg = "COLUMN",
 	  .columns = op_columns,
-	  .help = "sort by this column of the operations (-T blk: of the requests), given by its "
+	  .help = "sort the operations (with -T blk: the requests) by this column, given by its "
 		  "title or its name in JSON (default: total)" },
 	{ 'H', "histograms", OPT_FLAG(struct breakdown_opts, histograms),
 	  .help = "a histogram for every row" },

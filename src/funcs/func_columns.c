@@ -139,8 +139,7 @@ const struct column funcs_columns[] = {
 	  .cut = TEXT_CUT_HEAD, .help = "value of the key of --by",
 	  .null = "without --by, or not known" },
 	{ "count", "count", VALUE_COUNT, .get = get_count,
-	  .help = "number of calls, both those that returned and those whose return was not "
-		  "traced" },
+	  .help = "number of calls, including those without a traced return" },
 	{ "total_ns", "total", VALUE_TIME, .get = get_total,
 	  .help = "time from entry to return; a call inside another of the same function counts in "
 		  "both",
@@ -159,8 +158,7 @@ const struct column funcs_columns[] = {
 	{ "max_ns", "max", VALUE_TIME, .get = get_max, .rank = 1,
 	  .help = "time of the longest call", .null = NO_RETURN },
 	{ "unreturned", NULL, VALUE_COUNT, AT(unreturned),
-	  .help = "number of calls whose return was not traced: included in count, but in no "
-		  "time" },
+	  .help = "number of calls without a traced return: they are in count, but in no time" },
 	{},
 };
 
@@ -246,12 +244,11 @@ void func_rows_done(struct funcs_rows *r)
 static const struct {
 	const char *name, *text;
 } losses[FUNC_LOSS_N] = {
-	[FUNC_LOSS_THREADS] = { "threads", "calls of threads without room for their state" },
+	[FUNC_LOSS_THREADS] = { "threads", "calls by threads without room for their state" },
 	[FUNC_LOSS_ROWS] = { "rows", "calls without room for their row" },
-	[FUNC_LOSS_DEPTH] = { "depth", "calls from more than 64 traced functions deep" },
-	[FUNC_LOSS_END] = { "unmatched_end",
-			    "calls whose return was traced but not their beginning" },
-	[FUNC_LOSS_RETURN] = { "returns", "more calls whose return was not traced" },
+	[FUNC_LOSS_DEPTH] = { "depth", "calls nested in more than 64 traced functions" },
+	[FUNC_LOSS_END] = { "unmatched_end", "calls with a traced return but no traced beginning" },
+	[FUNC_LOSS_RETURN] = { "returns", "more calls without a traced return" },
 	[FUNC_LOSS_MISSED] = { "missed", "entries or returns missed by the kernel's probes" },
 };
 

@@ -57,11 +57,11 @@ static int module_hint(const char *module, struct reason *why)
 					   "are '%s:...'",
 					   path);
 	}
-	return reason_hint(why,
-			   "no module '%.60s' is loaded; functions built into the kernel are "
-			   "named without a module, those of a program or library with its "
-			   "path: '/usr/bin/%.60s:...'",
-			   module, module);
+	return reason_hint(
+		why,
+		"no module '%.60s' is loaded; name a function built into the kernel without a "
+		"module, and one of a program or library with its path: '/usr/bin/%.60s:...'",
+		module, module);
 }
 
 /* The kernel and a program have separate stacks, so their calls cannot be traced together. */
@@ -80,7 +80,7 @@ static int patterns_check(struct patterns *p, const struct func_session_conf *co
 			file = conf->patterns[i];
 	}
 	if (!kernel && !user) {
-		reason_set(why, EXIT_USAGE, "all patterns exclude functions");
+		reason_set(why, EXIT_USAGE, "every pattern excludes functions");
 		return reason_hint(why, "also name functions to trace: 'ext4_*' '!ext4_es_*'");
 	}
 	if (kernel && user) {
@@ -89,8 +89,8 @@ static int patterns_check(struct patterns *p, const struct func_session_conf *co
 			   "traced together");
 		if (file)
 			return file_hint(file, why);
-		return reason_hint(why, "PATH:glob and c:glob are of programs, all other patterns "
-					"are of the kernel");
+		return reason_hint(why, "PATH:glob and c:glob match functions of programs, all "
+					"other patterns those of the kernel");
 	}
 	p->user = user;
 	return 0;
@@ -158,9 +158,8 @@ static int nothing_matches(const struct patterns *p, const struct func_session_c
 		func_kernel_nearest(p->at, p->n, near, sizeof(near));
 	if (near[0])
 		return reason_hint(why, "did you mean: %s", near);
-	return reason_hint(why,
-			   "a pattern matches whole names: '*read*' is every name with read in "
-			   "it; and a function may be inlined wherever it is called");
+	return reason_hint(why, "a pattern matches whole names: '*read*' is every name with read "
+				"in it; a function may also be inlined in all its callers");
 }
 
 /* Lists a pattern without a match as not traced, if other patterns match functions. */
@@ -172,8 +171,8 @@ static int unmatched_add(struct func_list *l, const struct patterns *p,
 			continue;
 		if (func_list_add(l, conf->patterns[i], "", 0))
 			return reason_no_memory(why);
-		l->at[l->n - 1].refused = "no function matches; it may be inlined wherever it is "
-					  "called";
+		l->at[l->n - 1].refused =
+			"no function matches; it may be inlined in all its callers";
 	}
 	return 0;
 }

@@ -139,10 +139,11 @@ static int file_failed(const char *path, int err, struct reason *why)
 		reason_set(why, EXIT_FAILED, "'%.200s' is a debug file, which no process executes",
 			   path);
 		return reason_hint(why, "name its program or library: symbols are read from debug "
-					"files in /usr/lib/debug, and beside the program");
+					"files in /usr/lib/debug, and next to the program");
 	}
 	if (err == -EBADMSG)
-		return reason_set(why, EXIT_FAILED, "'%.200s' has a wrong table of symbols", path);
+		return reason_set(why, EXIT_FAILED, "'%.200s' has a damaged table of symbols",
+				  path);
 	return reason_set(why, EXIT_FAILED, "cannot read '%.200s': %s", path, strerror(-err));
 }
 
@@ -174,7 +175,7 @@ static int signs_check(struct reading *r, struct elf_file *f, struct reason *why
 	if (err)
 		return file_failed(r->path, err, why);
 	if (signs.go)
-		err = no_times(r->l, "'%s' is a Go program, whose stacks move", r->path);
+		err = no_times(r->l, "'%s' is a Go program: its stacks move", r->path);
 	else if (func_signs_switch(&signs))
 		err = no_times(r->l, "'%s' switches stacks (%s)", r->path,
 			       func_signs_switch(&signs));

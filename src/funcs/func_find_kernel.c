@@ -350,7 +350,7 @@ static void refuse(struct func_list *l, struct func **by, const struct init_text
 		struct func *f = &l->at[i];
 
 		if (is_one_of(f->name, ours, COUNT(ours)))
-			f->refused = "BPF programs or probes themselves run it";
+			f->refused = "BPF programs or probes run it themselves";
 		else if (f->addr && f->addr >= init->from && f->addr < init->to)
 			f->refused = "used at boot only";
 	}

@@ -59,7 +59,7 @@ static void on_tree(struct presses *p)
 }
 
 static const struct press own_presses[] = {
-	{ on_tree, 't', "t", "with --tree: show the tree of calls, or the table again" },
+	{ on_tree, 't', "t", "with --tree: switch between the tree of calls and the table" },
 	{},
 };
 

@@ -343,7 +343,7 @@ static int tree_check(const struct func_session *s, struct reason *why)
 {
 	if (!s->list.no_times || s->conf.rows != FUNC_ROWS_TREE)
 		return 0;
-	return reason_set(why, EXIT_FAILED, "there is no tree where calls are only counted: %.200s",
+	return reason_set(why, EXIT_FAILED, "there is no tree if calls are only counted: %.200s",
 			  s->list.no_times);
 }
 

@@ -142,8 +142,8 @@ static int unwinding_refuse(const char *path, const char *found, const char *doe
 			    struct reason *why)
 {
 	reason_set(why, EXIT_FAILED, "'%.150s' %s (%s): %s", path, does, found, harm);
-	return reason_hint(why, "--risk-exceptions traces it nevertheless; without this risk, the "
-				"kernel functions it uses can be traced: 'vfs_*' -p PID");
+	return reason_hint(why, "--risk-exceptions traces it nevertheless; to avoid the risk, "
+				"trace the kernel functions that it uses: 'vfs_*' -p PID");
 }
 
 int func_signs_refuse(const struct func_signs *s, const char *path, struct reason *why)

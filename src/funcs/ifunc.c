@@ -17,9 +17,8 @@
 
 enum { MOST_EXPLAINED = 8, MOST_NAMES = 4 };
 
-const char *const ifunc_unknown =
-	"its implementation is chosen at run time (IFUNC), and is not known here: debug symbols of "
-	"the library may name it";
+const char *const ifunc_unknown = "its implementation is chosen at run time (IFUNC) and not known "
+				  "here: debug symbols of the library may name it";
 
 /* Whether the mapping of this program is of the file @st. */
 static bool is_mapping_of(const struct mapping *m, const struct stat *st)
@@ -134,7 +133,8 @@ int ifunc_explain(struct func_list *l, size_t from, struct elf_file *f, const ch
 		if (!e.n_names[i])
 			continue;
 		snprintf(text, sizeof(text),
-			 "its implementation is chosen at run time (IFUNC) from %s%s; name those",
+			 "its implementation is chosen at run time (IFUNC) from %s%s; name one of "
+			 "these",
 			 e.names[i], e.n_names[i] > MOST_NAMES ? " ..." : "");
 		e.funcs[i]->refused = func_list_place(l, text, strlen(text));
 		err = e.funcs[i]->refused ? 0 : -ENOMEM;

@@ -41,7 +41,7 @@ static FILE *cannot_create(const char *path, int err, struct reason *why)
 	reason_set(why, EXIT_FAILED, "cannot create '%.200s': %s", path, strerror(err));
 	reason_hint(why, err == EEXIST  ? "remove it, or choose another name"
 			 : err == EBADF ? "no file is open under this number"
-					: "choose a directory that exists and can be written to");
+					: "choose a directory that exists and is writable");
 	return NULL;
 }
 
@@ -75,7 +75,7 @@ FILE *newfile_append(const char *path, struct reason *why)
 	if (errno == ENOENT)
 		return newfile_open(path, why);
 	reason_set(why, EXIT_FAILED, "cannot append to '%.200s': %s", path, strerror(errno));
-	reason_hint(why, "--append takes a regular file that belongs to who runs iostrata");
+	reason_hint(why, "--append takes a regular file that belongs to the user of iostrata");
 	return NULL;
 }
 

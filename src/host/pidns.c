@@ -25,7 +25,7 @@ int pidns_check(struct reason *why)
 	if (atoi(text) == getpid())
 		return 0;
 	reason_set(why, EXIT_FAILED,
-		   "/proc is of another pid namespace: its processes have other "
+		   "/proc belongs to another pid namespace: its processes have other "
 		   "ids there");
 	return reason_hint(why, "mount -t proc proc /proc, or with unshare: --mount-proc");
 }

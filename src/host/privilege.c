@@ -253,8 +253,8 @@ enum { NOBODY = 65534 }; /* uid and gid without files; the kernel's overflowuid 
 
 const struct privilege privileges[] = {
 	{ "CAP_SYS_ADMIN",
-	  "functions of modules (file systems) are probed by kprobe, or "
-	  "not at all, as where kernel.perf_event_paranoid is 3 (Debian)",
+	  "functions of modules (file systems) are probed by kprobe; "
+	  "not at all where kernel.perf_event_paranoid is 3 (Debian)",
 	  CAP_SYS_ADMIN },
 	{ "CAP_SYSLOG",
 	  "--why has no names, where kernel.kptr_restrict or "
@@ -266,7 +266,7 @@ const struct privilege privileges[] = {
 	  CAP_DAC_READ_SEARCH },
 	{ "CAP_SYS_PTRACE",
 	  "funcs cannot find the programs and libraries of other users' "
-	  "processes (-p), and breakdown does not name their threads which hung before the start",
+	  "processes (-p), and breakdown does not name their threads that hung before the start",
 	  CAP_SYS_PTRACE },
 	{},
 };

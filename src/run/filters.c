@@ -57,7 +57,7 @@ static int add_file(const char *path, struct filter_lists *lists, struct reason 
 		reason_set(why, EXIT_FAILED, "cannot look at '%.200s': %s", path, strerror(errno));
 		return errno == ENOENT
 			       ? reason_hint(why, "for a file that does not exist yet, give its "
-						  "directory: all files below it count")
+						  "directory: it stands for all files below it")
 			       : -1;
 	}
 	file->ino = st.st_ino;
@@ -189,14 +189,14 @@ const struct opt_choice filter_ops[] = {
 
 const struct opt filter_opts[] = {
 	{ 'p', "pid", OPT_UINTS(struct filters, pids), .arg = "PID", .min = 1, .max = INT_MAX,
-	  .help = "only these processes, with all their threads; the output of pgrep or pidof "
-		  "will do" },
+	  .help = "only these processes, with all their threads; takes the output of pgrep or "
+		  "pidof" },
 	{ 0, "comm", OPT_STRINGS(struct filters, comms), .arg = "NAME",
 	  .help = "only threads with this name" },
 	{ 0, "cgroup", OPT_PATHS(struct filters, cgroups), .arg = "PATH",
 	  .help = "only this cgroup (v2) and its descendants" },
 	{ 0, "container", OPT_STRINGS(struct filters, containers), .arg = "ID",
-	  .help = "only the container with this id, or whose id begins with this text" },
+	  .help = "only the container with this id, or with an id that begins with this text" },
 	{ 'd', "disk", OPT_STRINGS(struct filters, disks), .arg = "DISK",
 	  .help = "only requests of this disk or partition, and operations on its files; or only "
 		  "operations on files of this mount or server" },
@@ -208,8 +208,8 @@ const struct opt filter_opts[] = {
 	{ 0, "file", OPT_PATHS(struct filters, files), .arg = "PATH",
 	  .help = "only operations on this file, or on all files below this directory" },
 	{ 0, "min", OPT_DURATION(struct filters, min_ns), .arg = "DUR",
-	  .help = "only operations of at least this duration; minor page faults without a time "
-		  "are counted all the same" },
+	  .help = "only operations of at least this duration; minor page faults without a time are "
+		  "still counted" },
 	{},
 };
 
@@ -590,7 +590,7 @@ int filters_resolve(const struct filters *f, struct filter_lists *lists, struct 
 {
 	if (f->all_faults && f->ops && !(f->ops & 1U << OP_FAULT))
 		return reason_set(why, EXIT_USAGE,
-				  "--all-faults is about page faults, which --op leaves out");
+				  "--all-faults is about page faults, but --op leaves them out");
 	return lists_fill(f, lists, why);
 }
 
@@ -657,15 +657,15 @@ int filters_check_requests(const struct filters *f, const char *option, struct r
 	if (!names[0] && !f->all_files && !f->all_faults)
 		return 0;
 	if (names[0])
-		reason_set(why, EXIT_USAGE, "%s is about requests, which %s cannot choose", option,
+		reason_set(why, EXIT_USAGE,
+			   "%s is about requests, but only operations are filtered by %s", option,
 			   names);
 	else
 		reason_set(why, EXIT_USAGE, "%s is about requests, %s about operations", option,
 			   f->all_files ? "--all-files" : "--all-faults");
-	return reason_hint(why,
-			   "-p, --comm, --cgroup and -d choose requests; for operations, "
-			   "leave out %s",
-			   option);
+	return reason_hint(
+		why, "-p, --comm, --cgroup and -d filter requests; to see operations, leave out %s",
+		option);
 }
 
 /* The kinds of operations at a layer, 1 << enum op_kind. */

@@ -175,7 +175,7 @@ static void say_children(const struct io_run *io)
 	if (io->run.keyboard)
 		return;
 	if (!io->children && io->had_children)
-		cmd_say("process %u had children; --children traces those to come", lists->pids[0]);
+		cmd_say("process %u had children; --children traces later ones", lists->pids[0]);
 	if (!io->children)
 		return;
 	if (lists->n_pids == 1)
@@ -193,9 +193,9 @@ static void say_outsiders(const struct io_run *io)
 	if (io->conf.follow || io->conf.lists.n_pids || pidns_is_first() ||
 	    !(by == BY_PID || by == BY_TID || by == BY_THREAD))
 		return;
-	cmd_say("warning: processes outside of this pid namespace have no ids here: all of them "
-		"are 0, or nobody");
-	cmd_say("hint: 'docker run --pid=host' tells them apart");
+	cmd_say("warning: processes outside this pid namespace have no ids here: all of them are "
+		"shown as 0, or as nobody");
+	cmd_say("hint: 'docker run --pid=host' gives each its id");
 }
 
 static void say(struct run *r)

@@ -33,7 +33,7 @@ const struct opt run_opts[] = {
 	{ 'j', "json", OPT_FLAG(struct run, opts.json),
 	  .help = "one JSON object per interval, times in ns" },
 	{ 'D', "duration", OPT_DURATION(struct run, opts.duration_ns), .arg = "DUR", .min = 1,
-	  .help = "end after this time; a command runs on" },
+	  .help = "end after this time; a command goes on running" },
 	{ 0, "strict", OPT_FLAG(struct run, opts.strict),
 	  .help = "exit with code 5 if anything was lost" },
 	{ 0, "overhead", OPT_FLAG(struct run, opts.overhead),
@@ -47,7 +47,7 @@ const struct opt scope_opts[] = {
 	{ 0, "all-faults", OPT_FLAG(struct run, opts.filters.all_faults),
 	  .help = "also count minor page faults as operations" },
 	{ 0, "children", OPT_FLAG(struct run, opts.filters.children),
-	  .help = "with -p: also trace all descendants of these processes, those born later, too" },
+	  .help = "with -p: also trace all descendants of these processes, including later ones" },
 	{ 0, "system", OPT_FLAG(struct run, opts.filters.system),
 	  .help = "with -- CMD: trace all processes, not only the command" },
 	{},
@@ -58,14 +58,14 @@ const struct opt run_args[] = {
 	  .max = 1000000000000000000,
 	  .help = "print after each interval of this length (seconds)" },
 	{ OPT_UINT(struct run, opts.count), .arg = "COUNT", .min = 1,
-	  .help = "end after this many intervals; a command runs on" },
+	  .help = "end after this many intervals; a command goes on running" },
 	{},
 };
 
 void run_say_of_ops(const char *of_ops)
 {
 	if (*of_ops)
-		cmd_say("warning: requests are not chosen by %s", of_ops);
+		cmd_say("warning: only operations are filtered by %s", of_ops);
 }
 
 static void say_tracing(const struct run *r)

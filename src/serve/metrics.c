@@ -206,7 +206,7 @@ static void put_ops(struct writer *w)
 		   "Bytes read or written by operations.");
 	put_counts(w, ops, labels_of_op, offsetof(struct total, bytes));
 	put_family(w, "iostrata_operation_errors", "counter",
-		   "Operations that failed: by an error of I/O, or another.");
+		   "Operations that failed: with an I/O error, or with another error.");
 	for (t = ops; t; t = t->hh.next) {
 		labels_of_op(w, t);
 		put_count(w, "_total", ",class=\"io\"", t->io_errors);
@@ -266,8 +266,8 @@ static void put_servers(struct writer *w)
 		put_hist(w, t->buckets, t->served.server_ns);
 	}
 	put_family(w, "iostrata_server_request_seconds", "counter",
-		   "Time of requests to servers by part: waiting for a slot, not sent yet, with "
-		   "the server.");
+		   "Time of requests to servers by part: waiting for a slot, waiting to be sent, "
+		   "with the server.");
 	for (t = list; t; t = t->hh.next)
 		put_server_parts(w, t);
 	put_family(w, "iostrata_server_request_bytes", "counter",
@@ -293,8 +293,8 @@ static void put_depths(struct writer *w)
 	const struct disk_total *t = w->totals->disks;
 
 	put_family(w, "iostrata_device_queue_depth", "gauge",
-		   "Mean number of requests at the device in the last interval, by the device "
-		   "time of those that ended.");
+		   "Mean number of requests at the device in the last interval, computed from the "
+		   "device time of the requests that ended.");
 	for (; t && w->totals->duration_ns; t = t->hh.next) {
 		labels_begin(w);
 		add_label(w, "disk", t->disk);
@@ -351,11 +351,10 @@ static void put_protocol_gaps(struct writer *w, unsigned int protocol)
 	char reason[128];
 
 	if (!p->has_waits) {
-		snprintf(reason, sizeof(reason), "no event of %s tells of waits for a slot",
-			 p->name);
+		snprintf(reason, sizeof(reason), "no event of %s shows waits for a slot", p->name);
 		put_gap(w, "server_tag", reason);
 		snprintf(reason, sizeof(reason),
-			 "for %s, the part server includes the time before the sending", p->name);
+			 "for %s, the part server includes the time before sending", p->name);
 		put_gap(w, "server_queue", reason);
 	}
 	if (!p->has_bytes) {
@@ -378,7 +377,8 @@ static bool has_protocol(const struct totals *totals, unsigned int protocol)
 /* An end whose beginning was not seen is no loss: it began before the run. */
 static void put_honesty(struct writer *w)
 {
-	put_family(w, "iostrata_lost", "counter", "Events that are in no other figure, by kind.");
+	put_family(w, "iostrata_lost", "counter",
+		   "Lost events, missing in all other figures, by kind.");
 	for (int i = 0; i < LOST_N; i++)
 		if (i != LOST_UNMATCHED_END)
 			put_lost(w, lost_name(i), w->totals->lost[i]);

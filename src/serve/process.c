@@ -242,8 +242,8 @@ static void answer_events(struct process *p, struct http_client *c)
 static const char *refusal(int status)
 {
 	if (status == 401)
-		return "the token is missing or wrong: the tool printed it when it began, "
-		       "or reads it from --token-file\n";
+		return "the token is missing or wrong: the tool printed it at its start, or read "
+		       "it from --token-file\n";
 	if (status == 421)
 		return "only requests to localhost, 127.0.0.1 or [::1] are answered\n";
 	return "requests from pages of other web sites are refused\n";
@@ -261,12 +261,13 @@ static void serve(void *arg, const struct http_request *rq, struct http_client *
 	else if (!strcmp(rq->path, "/events"))
 		answer_events(p, c);
 	else if (strcmp(rq->path, "/metrics") != 0 && strcmp(rq->path, "/api/breakdown") != 0)
-		answer_text(c, 404,
-			    "no such page: there are /, /metrics, /api/breakdown and /events\n");
+		answer_text(
+			c, 404,
+			"no such page: the pages are /, /metrics, /api/breakdown and /events\n");
 	else if (!is_fresh(p))
 		answer_text(c, 503,
 			    p->fed_ns ? "no figures came for 10 seconds\n"
-				      : "the first second is not over\n");
+				      : "the first second is not over yet\n");
 	else if (!strcmp(rq->path, "/metrics"))
 		answer_metrics(p, rq, c);
 	else

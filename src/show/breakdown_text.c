@@ -406,12 +406,15 @@ static void put_all_beside(struct text_out *o, const struct breakdown_view *v,
 			   const struct snapshot *sn, const struct breakdown_rows *rows)
 {
 	if (breakdown_has_minor_faults(v))
-		put_beside(o, v, "page faults that found their page, beside these operations: ",
-			   rows->whole.minor_faults, "");
+		put_beside(
+			o, v,
+			"page faults that found their page in memory, not counted as operations: ",
+			rows->whole.minor_faults, "");
 	put_beside(o, v, "cgroups removed before their container was known: ", sn->unnamed_cgroups,
 		   "");
-	put_beside(o, v, "reads and writes in no pattern, for want of room: ", sn->unpatterned, "");
-	put_beside(o, v, "completions of io_uring that have no reap time: ", sn->unreaped, "");
+	put_beside(o, v, "reads and writes without a pattern, because a table was full: ",
+		   sn->unpatterned, "");
+	put_beside(o, v, "completions of io_uring without a reap time: ", sn->unreaped, "");
 	put_beside(o, v, "", sn->lost[LOST_UNMATCHED_END],
 		   " in progress when tracing began: not counted");
 }
@@ -489,8 +492,8 @@ static void put_unqueued(struct text_out *o, const struct breakdown_view *v,
 			continue;
 		put_safe(disk, sizeof(disk), r->disk, sizeof(r->disk));
 		snprintf(text, sizeof(text),
-			 "%s %s: no time in tag and queue for %s request%s, whose submission was "
-			 "not traced",
+			 "%s %s: no time in tag and queue for %s request%s, because the submission "
+			 "was not traced",
 			 disk, rq_op_name(r->key.op), text_count(r->unqueued).s,
 			 text_plural(r->unqueued));
 		view_wrap(o, v, text);
@@ -588,7 +591,7 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 	snprintf(text, sizeof(text), "tag, queue and device are means; %sp99 and max are of %s%s%s",
 		 any_own(rows) ? "own is device without the disks below; " : "",
 		 v->queued ? "all three" : "device",
-		 v->of_ops && *v->of_ops ? "; requests are not chosen by " : "",
+		 v->of_ops && *v->of_ops ? "; only operations are filtered by " : "",
 		 v->of_ops ? v->of_ops : "");
 	view_wrap(o, v, text);
 	put_unqueued(o, v, rows);
@@ -606,7 +609,7 @@ static void put_no_pattern(struct text_out *o, const struct breakdown_view *v)
 	else
 		view_wrap(o, v,
 			  "no patterns: no request to a disk was seen; with --by file, patterns "
-			  "are those of files");
+			  "are about files");
 }
 
 /* Sizes and patterns: a table for files, one for disks. Nothing unless v->pattern. 0 or -ENOMEM. */

@@ -142,8 +142,8 @@ GETS_PATTERN(rq)
 	  .get = of##_pattern_count,                                                               \
 	  .max = 7,                                                                                \
 	  .rank = 5,                                                                               \
-	  .help = "number of reads or writes of the row with a known offset; the other figures "   \
-		  "are of these",                                                                  \
+	  .help = "number of reads or writes in the row with a known offset; the other figures "   \
+		  "count only these",                                                              \
 	  .json.least = 1 },                                                                       \
 		{ "size_mean_bytes",     "size",   VALUE_BYTES,                                    \
 		  .get = of##_size_mean, .max = 8, .help = "mean size" },                          \
@@ -160,7 +160,7 @@ GETS_PATTERN(rq)
 		  .help = "the largest size" },                                                    \
 		{ "sequential", "sequential",                                                      \
 		  VALUE_SHARE,  .get = of##_sequential,                                            \
-		  .max = 10,    .help = "share beginning where one of the last eight ended" },     \
+		  .max = 10,    .help = "share that begins where one of the last eight ended" },   \
 		{ "strided",                                                                       \
 		  "strided",                                                                       \
 		  VALUE_SHARE,                                                                     \
@@ -487,7 +487,7 @@ const struct column op_columns[] = {
 	{ "comm", NULL, VALUE_TEXT, .get = op_comm,
 	  .help = "with --by pid and tid: name of the process or thread", .null = "not known" },
 	{ "title", NULL, VALUE_TEXT, .get = op_title,
-	  .help = "with --by pid: title which the process gave itself (postgres: checkpointer)",
+	  .help = "with --by pid: title that the process gave itself (postgres: checkpointer)",
 	  .null = "none" },
 	{ NULL, "name", VALUE_TEXT, .get = op_name_or_title, .max = 24, .rank = 7, .optional = true,
 	  .help = "title of the process, or else the name of the process or thread" },
@@ -501,7 +501,7 @@ const struct column op_columns[] = {
 	{ "fs", "fs", VALUE_TEXT, .get = op_fs, .max = 9, .rank = 3,
 	  .help = "type of the file system; bdev: a block device itself", .null = "not known" },
 	{ "cache", NULL, VALUE_TEXT, .get = op_cache,
-	  .help = "with --by cache: hit, hit_ahead (a hit on what readahead brought), miss (it "
+	  .help = "with --by cache: hit, hit_ahead (a hit on a page from readahead), miss (it "
 		  "waited for its own read), readahead (it waited for the read of another "
 		  "thread) or direct (O_DIRECT)",
 	  .null = "without --by cache, or no read, write or page fault, or not known",
@@ -551,12 +551,12 @@ const struct column op_columns[] = {
 	  .help = "total_ns divided by the time of all operations shown",
 	  .null = "of copy_to, or all took no time" },
 	{ "thread_ns", NULL, VALUE_TIME, .get = op_thread,
-	  .help = "the part of total_ns in which threads ran or were blocked; of requests of "
+	  .help = "the part of total_ns in which threads ran or were blocked; for requests of "
 		  "io_uring and libaio, only their time on the CPU",
 	  .null = "of copy_to" },
 	{ "thread_share", "I/O", VALUE_SHARE, .get = op_thread_share, .max = 4, .rank = 8,
-	  .help = "share in the time in which threads ran or were blocked in operations; none on "
-		  "proc, sysfs and the like, unless --fs asks for them",
+	  .help = "share of the time in which threads ran or were blocked in operations; none on "
+		  "proc, sysfs and similar file systems, unless --fs asks for them",
 	  .null = "of copy_to, on such a file system, or all took no time" },
 	{ NULL, "cpu", VALUE_SHARE, .get = op_cpu, .max = 4, .rank = 20,
 	  .help = "share of the strata syscall, vfs and fs; only on long lines" },
@@ -783,11 +783,11 @@ const struct column rq_columns[] = {
 	{ "requeues", NULL, RQ_SUM(requeues, VALUE_COUNT),
 	  .help = "how often the driver or the scheduler put a request back" },
 	{ "unqueued", NULL, RQ_SUM(unqueued, VALUE_COUNT),
-	  .help = "number of requests whose submission was not traced: they have no time in tag "
-		  "and queue" },
+	  .help = "number of requests without a traced submission: they have no time in tag and "
+		  "queue" },
 	{ "outside", NULL, VALUE_COUNT, .get = rq_outside,
-	  .help = "number of requests that were submitted outside of any operation (writeback, "
-		  "the journal ...)",
+	  .help = "number of requests submitted outside all operations (writeback, the journal "
+		  "...)",
 	  .null = "operations are not traced" },
 	{ "tag_ns", NULL, VALUE_TIME, .get = rq_tag,
 	  .help = "time from the submission to the allocation of the request",
@@ -964,7 +964,7 @@ static void get_device_mean(struct value *ret, const void *row, const void *ctx)
 		  .null = "not known" },                                                           \
 	{                                                                                          \
 		"on_behalf", NULL, VALUE_TEXT, .get = get_on_behalf,                               \
-					       .help = "how this is known: \"writeback\", the "    \
+					       .help = "how this is known: \"writeback\": the "    \
 						       "process made the data dirty; "             \
 						       "\"helper\", the process, or another "      \
 						       "helper for it, woke the helper",           \
@@ -1059,7 +1059,7 @@ const struct column site_columns[] = {
 	{ "count", "count", WHY_SUM(count, VALUE_COUNT), .max = 7, .help = "number of sleeps",
 	  .json.least = 1 },
 	{ "total_ns", "total", WHY_SUM(total_ns, VALUE_TIME), .max = 7,
-	  .help = "time of all sleeps, as far as it is in the stratum sleep" },
+	  .help = "time of all sleeps, counted only while in the stratum sleep" },
 	{ NULL, "mean", VALUE_TIME, .get = get_mean, .max = 7, .rank = 3,
 	  .help = "mean time of a sleep" },
 	{ "max_ns", "max", WHY_SUM(max_ns, VALUE_TIME), .max = 7, .rank = 2,
@@ -1170,7 +1170,7 @@ const struct column server_columns[] = {
 	  .help = "process of the FUSE daemon", .null = "no process of this machine" },
 	{ "mount", "mount", VALUE_TEXT, .get = server_mount, .cut = TEXT_CUT_MIDDLE, .rank = 7,
 	  .optional = true, .help = "where the file system of FUSE or 9p is mounted",
-	  .null = "of NFS or SMB, or not known" },
+	  .null = "for NFS or SMB, or not known" },
 	{ "op", "request", VALUE_TEXT, .get = server_op, .max = 20,
 	  .help = "kind of the request, as the protocol calls it", .null = "not known" },
 	{ "count", "count", SERVER_SUM(count, VALUE_COUNT), .max = 7,
@@ -1189,7 +1189,7 @@ const struct column server_columns[] = {
 	  .help = "time that requests waited for a slot", .null = "only known for NFS" },
 	{ "queue_ns", NULL, VALUE_TIME, .get = server_queue,
 	  .help = "time from the slot until the requests were sent",
-	  .null = "but for NFS, part of server_ns" },
+	  .null = "included in server_ns, except for NFS" },
 	{ "server_ns", NULL, SERVER_SUM(server_ns, VALUE_TIME),
 	  .help = "time from the sending to the answer" },
 	{ "tag_mean_ns", "tag", VALUE_TIME, .get = server_tag_mean, .max = 7, .rank = 3,
@@ -1197,7 +1197,7 @@ const struct column server_columns[] = {
 	  .null = "only known for NFS" },
 	{ "queue_mean_ns", "queue", VALUE_TIME, .get = server_queue_mean, .max = 7, .rank = 2,
 	  .optional = true, .help = "mean time from the slot until the request was sent",
-	  .null = "but for NFS, part of server_mean_ns" },
+	  .null = "included in server_mean_ns, except for NFS" },
 	{ "server_mean_ns", "mean", VALUE_TIME, .get = server_mean, .max = 7,
 	  .help = "mean time from the sending to the answer" },
 	{ "p99_ns", "p99", VALUE_TIME, .get = server_p99, .max = 7, .rank = 1,

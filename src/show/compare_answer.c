@@ -362,13 +362,13 @@ static void put_untested(FILE *f, const struct compare *c)
 	}
 	if (most < COMPARE_COUNT)
 		fprintf(f,
-			"too little to tell a difference from chance: %d operations of a kind "
-			"on each side are needed, there are %llu",
+			"too little to tell a difference from chance: each side needs %d "
+			"operations of the same kind, and there are %llu",
 			COMPARE_COUNT, (unsigned long long)most);
 	else
 		fprintf(f,
-			"chance cannot be judged: operations of a kind in %d intervals on each "
-			"side are needed, or %d runs a side",
+			"chance cannot be judged: each side needs operations of the same kind "
+			"in %d intervals, or %d runs",
 			COMPARE_FILLED, COMPARE_RUNS);
 }
 
@@ -406,10 +406,10 @@ static void put_blocks(FILE *f, const struct compare *c)
 			most = ns > most ? ns : most;
 		}
 	}
-	fprintf(f, "Compared by blocks of time, of %s", text_ns(least).s);
+	fprintf(f, "Compared by blocks of time, each %s long", text_ns(least).s);
 	if (text_ns(least).s[0] && strcmp(text_ns(least).s, text_ns(most).s) != 0)
 		fprintf(f, " to %s", text_ns(most).s);
-	fprintf(f, ", which were drawn again at random. ");
+	fprintf(f, ", drawn again at random. ");
 }
 
 char *compare_how(const struct compare *c)
@@ -423,23 +423,25 @@ char *compare_how(const struct compare *c)
 	if (c->method != COMPARE_BLOCKS)
 		fprintf(f, "Compared by runs, %zu and %zu, %s. ", c->n_runs[BASE], c->n_runs[NEW],
 			c->method == COMPARE_WELCH ? "with Welch's test of their means"
-						   : "which were exchanged at random");
+						   : "exchanged at random");
 	else
 		fprintf(f,
-			"%s: runs of the same work may differ as much. %d runs or more on each "
-			"side tell. ",
+			"%s: runs of the same work may differ as much. Only %d runs or more on "
+			"each side show it. ",
 			c->n_runs[BASE] == 1 && c->n_runs[NEW] == 1 ? "One run each"
 								    : "Fewer than 3 runs on a side",
 			COMPARE_RUNS);
 	if (c->method == COMPARE_BLOCKS && c->n_tests)
 		put_blocks(f, c);
 	if (c->n_tests && compare_is_between_runs(c))
-		fprintf(f, "%zu figure%s tested, %zu sure: of these at most %.0f %% are chance.",
+		fprintf(f,
+			"%zu figure%s tested, %zu sure: at most %.0f %% of the sure ones are "
+			"chance.",
 			c->n_tests, text_plural(c->n_tests), c->n_sure, COMPARE_FALSE * 100);
 	else if (c->n_tests)
 		fprintf(f,
 			"%zu figure%s tested, %zu differ%s: chance within the runs explains at "
-			"most %.0f %% of these.",
+			"most %.0f %% of the differences.",
 			c->n_tests, text_plural(c->n_tests), c->n_sure, c->n_sure == 1 ? "s" : "",
 			COMPARE_FALSE * 100);
 	if (!fclose(f))

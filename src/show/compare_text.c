@@ -84,8 +84,8 @@ static void put_change(struct text_view *t)
 	if (!ch->known || ch->total_ns[BASE] == ch->total_ns[NEW])
 		return;
 	if (asprintf(&text,
-		     "Time in operations%s: %s -> %s, %s: %s %s operations, %s other mix, "
-		     "%s %s each.",
+		     "Time in operations%s: %s -> %s, %s (%s: %s operations; %s: different kinds; "
+		     "%s: %s each).",
 		     t->c->n_runs[BASE] + t->c->n_runs[NEW] > 2 ? " of a run" : "",
 		     text_ns(ch->total_ns[BASE]).s, text_ns(ch->total_ns[NEW]).s,
 		     compare_signed_ns(ch->total_ns[NEW] - ch->total_ns[BASE]).s,
@@ -327,8 +327,8 @@ static void put_lone(struct text_view *t, enum compare_side side)
 static void put_limits(struct text_view *t)
 {
 	static const char *const states[] = {
-		[FAIL_IF_ABSENT] = "not judged, no such row is on both sides",
-		[FAIL_IF_FEW] = "not judged, there are too few",
+		[FAIL_IF_ABSENT] = "not judged: no such row is on both sides",
+		[FAIL_IF_FEW] = "not judged: there are too few",
 		[FAIL_IF_HELD] = "held",
 		[FAIL_IF_FAILED] = "FAILED",
 	};

@@ -127,7 +127,7 @@ static void put_daemon(struct text_out *o, const struct breakdown_view *v,
 	len = strlen(line);
 	if (left)
 		snprintf(line + len, sizeof(line) - len,
-			 "; not known of %s more, which no thread both read and answered",
+			 "; not known for %s more: no single thread both read and answered them",
 			 text_count(left).s);
 	view_wrap(o, v, line);
 }

@@ -100,7 +100,7 @@ char *explain_answer(const struct explain_view *v)
 	snprintf(begin, sizeof(begin), "%s of %s %s took more than %s.", text_count(e->n_slow).s,
 		 text_count(e->n).s, v->noun, text_ns(e->threshold_ns).s);
 	if (!e->n)
-		len = asprintf(&text, "This recording has no %s%s%s that were asked for.", v->noun,
+		len = asprintf(&text, "This recording has no matching %s%s%s.", v->noun,
 			       v->conf->disk ? " of " : "", v->conf->disk ? v->conf->disk : "");
 	else if (!e->n_slow && v->conf->percentile > 0 && e->n * (100 - v->conf->percentile) < 100)
 		len = asprintf(&text, "There are too few %s for this percentile: %s.", v->noun,
@@ -109,7 +109,8 @@ char *explain_answer(const struct explain_view *v)
 		len = asprintf(&text, "None of %s %s took more than %s.", text_count(e->n).s,
 			       v->noun, text_ns(e->threshold_ns).s);
 	else if (!others_of(e))
-		len = asprintf(&text, "%s No other is left to compare these with.", begin);
+		len = asprintf(&text, "%s All of them did, so there are no others to compare with.",
+			       begin);
 	else if (e->n_slow < EXPLAIN_LEAST)
 		len = asprintf(&text, "%s These are too few to tell a cause from chance.", begin);
 	else if (!e->n_chosen)
@@ -217,8 +218,9 @@ static void put_same(struct explain_out *t, size_t chosen)
 
 		if (e->same[i] != chosen || n++ >= shown)
 			continue;
-		fprintf(f, "%s%s (%s, others %s)", n == 1 ? "the same operations were: " : "; ",
-			same->text, share_text(same->slow, e->n_slow).s,
+		fprintf(f, "%s%s (%s, others %s)",
+			n == 1 ? "the same operations were also: " : "; ", same->text,
+			share_text(same->slow, e->n_slow).s,
 			share_text(same->others, others_of(e)).s);
 	}
 	if (f && n > shown)
@@ -274,9 +276,10 @@ char *explain_missing(const struct explain *e, size_t i)
 		return strdup(always[i]);
 	i -= n;
 	if (!e->has_requests && !i--)
-		return strdup("requests (not recorded), thus who ran beside, and queue depths");
+		return strdup(
+			"requests (not recorded), so also I/O at the same time, and queue depths");
 	if (e->requests_left_out && !i--)
-		return asprintf(&text, "%s requests of threads with further names",
+		return asprintf(&text, "%s requests of threads with rarer names",
 				text_count(e->requests_left_out).s) < 0
 			       ? NULL
 			       : text;
@@ -336,7 +339,7 @@ int explain_text(FILE *f, const struct explain_view *v)
 	for (size_t i = 0; i < e->n_chosen; i++)
 		put_finding(&t, i);
 	if (e->n_chosen && !e->uncovered)
-		text_put(&t.out, "\nAll slow ones are in a finding.\n");
+		text_put(&t.out, "\nEach slow one is in a finding.\n");
 	else if (e->n_chosen)
 		text_put(&t.out, "\n%s%s of %s slow ones (%s) are in no finding.\n",
 			 e->is_sampled ? "About " : "", text_count(e->uncovered).s,

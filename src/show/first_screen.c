@@ -111,7 +111,7 @@ static const char *cause(const struct op_row *r)
 		[ST_THROTTLE] = "throttled",
 		[ST_COMPLETE] = "waiting for the wake-up",
 		[ST_SLEEP] = "asleep",
-		[ST_REAP] = "done and not yet taken from the ring",
+		[ST_REAP] = "complete, not yet fetched by the program",
 	};
 
 	for (int i = 0; i < ST_N; i++)
@@ -181,7 +181,8 @@ static void put_pseudo(struct text_out *o, const struct breakdown_view *v,
 
 	if (!rows->whole.pseudo_ns)
 		return;
-	snprintf(text, sizeof(text), "beside: %s on proc, sysfs and the like, where no storage is",
+	snprintf(text, sizeof(text),
+		 "not counted above: %s on proc, sysfs and other file systems without a disk",
 		 text_ns(rows->whole.pseudo_ns).s);
 	view_wrap(o, v, text);
 }
@@ -446,7 +447,8 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 			 text_count(rows->n_rqs - n).s, view_more(v));
 	if (len || n < rows->n_rqs)
 		view_line(o, v, text);
-	snprintf(text, sizeof(text), "requests are not chosen by %s", v->of_ops ? v->of_ops : "");
+	snprintf(text, sizeof(text), "only operations are filtered by %s",
+		 v->of_ops ? v->of_ops : "");
 	if (v->of_ops && *v->of_ops)
 		view_line(o, v, text);
 }

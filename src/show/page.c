@@ -500,7 +500,7 @@ static int put_answer(struct page_out *out)
 	if (!lost_sum(sn->lost, sn->missed))
 		text_put(o, "<li>nothing lost</li>\n");
 	if (out->view.of_ops && *out->view.of_ops) {
-		text_put(o, "<li>requests are not chosen by ");
+		text_put(o, "<li>only operations are filtered by ");
 		text_html(o, out->view.of_ops, strlen(out->view.of_ops));
 		text_put(o, "</li>\n");
 	}

@@ -464,8 +464,8 @@ const struct column top_figure_columns[] = {
 	  .get = get_rqs_mean,
 	  .max = 7,
 	  .rank = 2,
-	  .help = "mean time of these requests from submission to completion; with a server, "
-		  "from sending to answer" },
+	  .help = "mean time of these requests from submission to completion; for a server, from "
+		  "sending to answer" },
 	{ .name = "p99",
 	  .title = "P99",
 	  .kind = VALUE_TIME,

@@ -274,7 +274,7 @@ static void on_click(struct presses *p)
 static const struct press own_presses[] = {
 	{ on_next_view, 'v', "v V", "next, previous view: process, thread, comm, disk ..." },
 	{ on_previous_view, 'V', NULL, NULL },
-	{ on_filter, '/', "/", "show only rows with the text typed" },
+	{ on_filter, '/', "/", "show only rows with the typed text" },
 	{ on_mode, 't', "t", "figures of the interval, per second, total" },
 	{ on_pin, 'm', "m M", "pin the row to the top; unpin all" },
 	{ on_unpin, 'M', NULL, NULL },
@@ -619,7 +619,7 @@ static void put_head(const struct top_ui *ui)
 	snprintf(rest, sizeof(rest), "by %s %s%s%s%s%s%s", top_view_name(ui->view),
 		 mode_text(ui, mode), ui->presses.paused ? ", paused" : "",
 		 *filter ? ", with " : "", filter,
-		 *ui->data.of_ops ? "; requests are not chosen by " : "", ui->data.of_ops);
+		 *ui->data.of_ops ? "; only operations are filtered by " : "", ui->data.of_ops);
 	snprintf(text, sizeof(text), "%s load %s %s", clock.s, ui->data.load, rest);
 	if (strlen(text) > (size_t)width) /* the load average is the least important */
 		snprintf(text, sizeof(text), "%s %s", clock.s, rest);

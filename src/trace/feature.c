@@ -235,7 +235,7 @@ static void preemption_probe(struct feature *f)
 		return;
 	}
 	if (model == PREEMPTION_UNKNOWN)
-		snprintf(text, sizeof(text), "whether this kernel preempts programs is not known");
+		snprintf(text, sizeof(text), "not known whether this kernel preempts programs");
 	else
 		snprintf(text, sizeof(text), "this kernel preempts programs (%.60s)", source);
 	probe_tracepoints(f, text);

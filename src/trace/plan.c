@@ -127,9 +127,8 @@ static const char no_locks[] =
 
 static const char no_uring[] = "this kernel's tracepoints do not identify their request";
 
-static const char no_faults[] =
-	"this kernel does not tell programs which file a page fault is on (6.1 and later do, "
-	"if not PREEMPT_RT)";
+static const char no_faults[] = "this kernel does not tell programs the file of a page fault (6.1 "
+				"and later do, if not PREEMPT_RT)";
 static const char no_aborts[] =
 	"this kernel does not tell programs where a page fault begins (on arm64, 6.4 and later "
 	"do)";
@@ -535,7 +534,7 @@ static const char *why_unmet(unsigned int needs)
 	if (needs & NEED_KSMBD)
 		return "ksmbd is not loaded now, or its functions cannot be probed";
 	if (needs & NEED_AIO)
-		return "this kernel has no such functions, or has them inlined";
+		return "this kernel has no such functions, or they are inlined";
 	return other_fits;
 }
 
@@ -546,7 +545,7 @@ static const char *why_no_function(struct feature *f, const struct program *prog
 	if (!is_kprobe(prog) && f->no_fentry[0])
 		return f->no_fentry;
 	if (!feature_has_function(f, prog->target))
-		return "this kernel has no such function, or has it inlined";
+		return "this kernel has no such function, or it is inlined";
 	return NULL;
 }
 

@@ -132,8 +132,7 @@ static const char *why_no_layer(const struct feature *f)
 }
 
 static const char not_in_vfs[] = "reads and writes of io_uring and libaio call their file system "
-				 "without the VFS; '-T FSTYPE' "
-				 "times them";
+				 "without the VFS; '-T FSTYPE' measures them";
 static const char not_counted[] = "this run does not count them";
 static const char not_split[] = "this run does not split the time on the CPU";
 

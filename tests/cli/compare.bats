@@ -29,7 +29,7 @@ adds_up() { # FILE
 	printable "$tmp/out"
 	[[ ${output//$'\n' / } =~ ^new\ takes\ [0-9.]+\ %\ longer\ per\ fsync\ on\ ext4\ \( ]]
 	[[ $(tr -s ' \n' ' ' <"$tmp/out") == *": +"[0-9]*" us device loop3; read on ext4 is the same within "* ]]
-	[[ $output == *"One run each: runs of the same work may differ as much. 3 runs or more on each"* ]]
+	[[ $output == *"One run each: runs of the same work may differ as much. Only 3 runs or more"* ]]
 	grep -qE '^  device .* \|#+ +differs$' "$tmp/out"
 	grep -qE '^  run queue .* not sure$' "$tmp/out"
 	expect 0 compare -j "$made/base.ios" "$made/slow.ios"
@@ -102,9 +102,9 @@ adds_up() { # FILE
 	expect 2 compare --base "$tmp"/old-1.ios "$tmp/old-2.ios" --new "$tmp/new-*.ios"
 	says "unexpected argument '.*old-2.ios'" "quotes"
 	expect 2 compare --base "$tmp/old-*.ios"
-	says "--base and --new belong together"
+	says "--base needs --new, and --new needs --base"
 	expect 2 compare --base "$tmp/old-*.ios" --new "$tmp/old-1.ios"
-	says "'.*/old-1.ios' is given twice" "a run is on one side only"
+	says "'.*/old-1.ios' is given twice" "each run is on one side only"
 }
 
 @test "compare: before and after a moment" {
@@ -121,7 +121,7 @@ adds_up() { # FILE
 	TZ=UTC expect 1 compare "$made/base.ios" --at 22:14
 	says "--at 22:14 is past the end of '.*/base.ios', which is 10.0 s long"
 	expect 1 compare "$made/base.ios" --at 0
-	says "nothing is before"
+	says "there is nothing before"
 	for at in 25:00 1:60 12:00:61 x 1:2:3:4 12:00x -1; do
 		expect 2 compare "$made/base.ios" --at="$at"
 		says "invalid value '$at' for --at" "a time of day like 12:30:05"
@@ -200,7 +200,7 @@ adds_up() { # FILE
 	local a=$made/base.ios b=$made/slow.ios
 	expect 6 compare "$a" "$b" --fail-if 'fsync p99 +5%'
 	[[ $output == *$'\nfsync p99 +5%: FAILED, fsync on ext4\n'* ]]
-	[[ $stderr == "warning: --fail-if 'fsync p99 +5%' failed by fewer than 3 runs on a side: "* ]]
+	[[ $stderr == "warning: --fail-if 'fsync p99 +5%' failed, but a side has fewer than 3 runs: "* ]]
 	expect 6 compare -j "$a" "$b" --fail-if 'mean +5%' --fail-if 'read mean +5%'
 	json '[.fail_if[].state] == ["failed", "held"]'
 	expect 6 compare "$a" "$b" --fail-if 'request loop3 mean +5%'
@@ -208,7 +208,7 @@ adds_up() { # FILE
 	expect 6 compare "$b" "$a" --fail-if 'fsync mean -5%'
 	expect 0 compare "$a" "$made/same.ios" --fail-if 'any p50 +0.1%' --fail-if 'any total +0.1%'
 	expect 0 compare "$a" "$b" --fail-if 'fsync p99.9 +1%'
-	[[ $stderr == "warning: --fail-if 'fsync p99.9 +1%' was not judged: there is too little on a side" ]]
+	[[ $stderr == "warning: --fail-if 'fsync p99.9 +1%' was not judged: one side has too few operations or requests" ]]
 	expect 1 compare "$a" "$b" --fail-if 'open mean +1%'
 	[[ $stderr == *"error: --fail-if 'open mean +1%' judges nothing: no such row is on both sides"* ]]
 	for limit in '' 'fsync' 'fsync p98 +1%' 'fsync p99 1%' 'frob p99 +1%'; do
@@ -227,7 +227,7 @@ adds_up() { # FILE
 	adds_up
 	json '.method.name == "blocks" and ([.ops[] | select(.mean.sure) | .op]) == ["fsync"] and .base[0].ops == 20011'
 	expect 0 compare "$tmp/base.1.json" "$tmp/slow.1.json"
-	[[ $(tr -s ' \n' ' ' <<<"$output") == "chance cannot be judged: operations of a kind in 8 intervals on each "* ]]
+	[[ $(tr -s ' \n' ' ' <<<"$output") == "chance cannot be judged: each side needs operations of the same kind in "* ]]
 	# a recording has the same sums
 	sums='[.ops[] | {op, count: .count.base, total: .total.base_ns, strata: (.strata | map_values(.base_ns))}]'
 	"$iostrata" compare -j "$made/base.ios" "$tmp/slow.json" | jq -S "$sums | sort" >"$tmp/recording"

@@ -63,7 +63,7 @@ given+=,+sys_chroot,+mknod,+audit_write,+setfcap,+bpf,+perfmon
 		# shellcheck disable=SC2086
 		run --separate-stderr box true "$iostrata" breakdown $args
 		((status == 1))
-		says "/proc is of another pid namespace" "mount -t proc"
+		says "/proc belongs to another pid namespace" "mount -t proc"
 	done
 	run --separate-stderr box "$own_proc; mount -t tmpfs none /sys" "$iostrata" breakdown -D 0.2
 	((status == 1))
@@ -74,7 +74,7 @@ given+=,+sys_chroot,+mknod,+audit_write,+setfcap,+bpf,+perfmon
 	spawn bash -c "while :; do $(reads 512); sleep 0.1; done"
 	run --separate-stderr box "$own_proc" "$iostrata" breakdown -j --all-files --by pid -D 1
 	((status == 0))
-	[[ $stderr == *"warning: processes outside of this pid namespace have no ids here"* ]]
+	[[ $stderr == *"warning: processes outside this pid namespace have no ids here"* ]]
 	json '[.ops[] | select(.key == "0") | .comm // ""] | length > 0 and all(. == "")'
 	# by name they are known
 	run --separate-stderr box "$own_proc" "$iostrata" breakdown -j --all-files --by comm --comm dd -D 1

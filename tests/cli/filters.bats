@@ -126,21 +126,21 @@ threading.Thread(target=run).start()' "$tmp/tid"
 	[[ $(reads "$tmp/out") == 23 ]]
 }
 
-# ---- requests, which some filters cannot choose ----
+# ---- requests, and filters that do not work on them ----
 
 @test "a filter that cannot choose anything is a mistake; others are told" {
 	local -A hints=(
-		["breakdown -T blk"]="-p, .* and -d choose requests; .* leave out -T blk$"
-		["record --requests"]="-p, .* and -d choose requests; .* leave out --requests$"
+		["breakdown -T blk"]="-p, .* and -d filter requests; .* leave out -T blk$"
+		["record --requests"]="-p, .* and -d filter requests; .* leave out --requests$"
 		["top -b"]="full screen and --json have operations"
-		["report -T blk"]="-p, .* and -d choose requests; .* leave out -T blk$")
+		["report -T blk"]="-p, .* and -d filter requests; .* leave out -T blk$")
 	echo text >"$dir/file"
 	for args in "--op read" "--min 1ms" "--file $dir/file" "--fs ext4"; do
 		# shellcheck disable=SC2086 # words
 		for command in "breakdown -T blk" "record --requests" "top -b" "report -T blk"; do
 			[[ $command != report* || $args != --file* ]] || continue
 			expect 2 $command $args $([[ $command == report* ]] && echo "$dir/file" || echo -D 0.1)
-			says " is about requests, which ${args%% *} cannot choose" "${hints[$command]}"
+			says " is about requests, but only operations are filtered by ${args%% *}" "${hints[$command]}"
 		done
 	done
 	for command in "breakdown -T blk" "record --requests" "top -b"; do
@@ -158,7 +158,7 @@ threading.Thread(target=run).start()' "$tmp/tid"
 }
 
 @test "that requests are not chosen by a filter is told, on the screen or on stderr" {
-	told="requests are not chosen by --op, --min"
+	told="only operations are filtered by --op, --min"
 	filters=(--op write,fsync --min 1ns)
 	write=(dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none)
 	expect 0 breakdown -o - "${filters[@]}" -- "${write[@]}"
@@ -427,7 +427,7 @@ for path in sys.argv[1:]:
 	expect 0 breakdown -j --by file --file "$dir" -- "${writes[@]}"
 	json '[.requests[].key | (endswith("/mine") or endswith("/other"))] | all and length > 1'
 	expect 0 breakdown -j --by comm --file "$dir/mine" -- "${writes[@]}"
-	[[ $stderr == *"requests are not chosen by --file"* ]]
+	[[ $stderr == *"only operations are filtered by --file"* ]]
 	expect 0 record -o "$tmp/a.ios" -- "${writes[@]}"
 	expect 0 report -j --by file --file "$dir/mine" "$tmp/a.ios"
 	json '[.requests[].key | endswith("/mine")] | all and length > 0'

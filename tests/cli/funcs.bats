@@ -47,7 +47,7 @@ load funcs
 	grep -qE '^calls_again +[^ ]+ +1,111 ' "$tmp/out"
 	grep -qE '^    calls_leaf +92 ' "$tmp/out"
 	grep -q '20 calls were not seen to return' "$tmp/out"
-	grep -q '36 calls from more than 64 traced functions deep' "$tmp/out"
+	grep -q '36 calls nested in more than 64 traced functions' "$tmp/out"
 	grep -q 'a probe costs ' "$tmp/out"
 	grep -q 'distribution' "$tmp/out"
 	grep -q '^tracing the command, 9 functions by uprobe' "$tmp/err"
@@ -119,7 +119,7 @@ load funcs
 	expect 2 funcs 'c:pread*' 0
 	says "'0' for INTERVAL: must be 10.0 ms or more" "iostrata funcs --help"
 	expect 2 funcs 'c:pread*' 1x
-	says "'1x' for INTERVAL: the unit is none of ns" "durations are like"
+	says "'1x' for INTERVAL: units are ns" "durations are like"
 	expect 2 funcs 'c:pread*' 1 0
 	says "'0' for COUNT: must be 1 or more" "iostrata funcs --help"
 	expect 2 funcs 'c:pread*' 1 1.5

@@ -152,7 +152,7 @@ no_debug_file() {
 	EOT
 	expect 1 funcs "$tmp/libi.so:fast" -D 0.1
 	both='__fast_(avx, __fast_sse|sse, __fast_avx)'
-	says "fast cannot be traced: .*chosen at run time \(IFUNC\) from $both; name those"
+	says "fast cannot be traced: .*chosen at run time \(IFUNC\) from $both; name one of these"
 	expect 0 funcs --list "$tmp/libi.so:*fast*"
 	[[ $output == *'4 functions, 1 of them not traced' ]]
 	# where times are not measured, functions with unsafe returns are counted, but this one is not known
@@ -167,7 +167,7 @@ no_debug_file() {
 	[[ $output == *'fast ['*': not traced: '*'(IFUNC)'*'2 functions, 1 of them not traced' ]]
 	strip -s "$tmp/libi.so"
 	expect 1 funcs "$tmp/libi.so:fast" -D 0.1
-	says 'fast cannot be traced: .*chosen at run time \(IFUNC\), and is not known here: debug symbols'
+	says 'fast cannot be traced: .*chosen at run time \(IFUNC\) and not known here: debug symbols'
 }
 
 @test "--list says what is meant" {
@@ -194,11 +194,11 @@ no_debug_file() {
 	expect 2 funcs '/vfs_(read/'
 	says 'wrong regular expression' 'at character 10: vfs_\(read <-- here'
 	expect 2 funcs '!vfs_*'
-	says 'all patterns exclude functions'
+	says 'every pattern excludes functions'
 	expect 2 funcs ':x'
 	says 'names no function'
 	expect 2 funcs vfs_read 'c:pread'
-	says 'cannot be traced together' 'c:glob are of programs'
+	says 'cannot be traced together' 'c:glob match functions of programs'
 	expect 1 funcs nomod:x
 	says "no function matches 'nomod:x'" "no module 'nomod' is loaded.*/usr/bin/nomod:"
 	expect 1 funcs README.md
@@ -313,14 +313,14 @@ no_debug_file() {
 	grep -qE '^there +(swap|[^ ]*/swap|[^ ]+) +2 +- ' <<<"$stderr$output"
 	not grep -q 'self time' <<<"$stderr$output"
 	expect 1 funcs --tree "$tmp/swap:there" -D 0.1
-	says "there is no tree where calls are only counted: '$tmp/swap' switches stacks"
+	says "there is no tree if calls are only counted: '$tmp/swap' switches stacks"
 	cp "$tmp/swap" "$tmp/swap2"
 	strip -s "$tmp/swap2"
 	expect 1 funcs "$tmp/swap2:there" -D 0.1
 	says "swap2' has no symbols"
 	objcopy --add-section .gopclntab=/etc/passwd "$calls" "$tmp/go"
 	expect 0 funcs --csv "$tmp/go:calls_top" -- "$tmp/go" /etc/passwd
-	[[ $stderr == *"'$tmp/go' is a Go program, whose stacks move"* && $output == *'calls_top(),23,0.000'* ]]
+	[[ $stderr == *"'$tmp/go' is a Go program: its stacks move"* && $output == *'calls_top(),23,0.000'* ]]
 	# OpenSSL's library has both, and hardly a program uses its jobs
 	cc -O1 -x c -o "$tmp/jobs" - <<-'EOT'
 		#include <ucontext.h>

@@ -178,7 +178,7 @@ data_of() { # PAGE: its JSON
 	[[ $(jq "[.rows[] | $sums] | all" "$tmp/data") == true ]]
 	expect 0 report --html "$tmp/part.html" --op fsync --from 2ms --to 5ms --slowest 3 "$a"
 	grep -q '<h1 id=sentence>recorded in .* with --op fsync' "$tmp/part.html"
-	grep -q 'requests are not chosen by --op' "$tmp/part.html"
+	grep -q 'only operations are filtered by --op' "$tmp/part.html"
 	[[ $(grep -c '^<li><p><b>fsync (fsync): ' "$tmp/part.html") == 3 ]]
 	# several recordings are on one timeline
 	"$BATS_FILE_TMPDIR/records" -r 2 -s 5 "$tmp/b.ios" 1009

@@ -437,7 +437,7 @@ print(next(c.offset for c in capture.chunks(open(sys.argv[1], "rb").read()) if c
 	rm "$tmp/fifo"
 	slow "$file" "$tmp/fifo" 1.5
 	expect 0 report "$tmp/fifo" "$file"
-	[[ $stderr == "2 recordings are added up; they overlap"* && ${#stderr_lines[@]} -eq 1 ]]
+	[[ $stderr == "2 recordings are added up; "*" in which they overlap "* && ${#stderr_lines[@]} -eq 1 ]]
 }
 
 @test "record --otf2 is record and export" {
@@ -492,11 +492,11 @@ print(next(c.offset for c in capture.chunks(open(sys.argv[1], "rb").read()) if c
 	"$iostrata" record -o "$tmp/c.ios" -- true
 	"$iostrata" record -o "$tmp/d.ios" -- cat /dev/null
 	expect 0 report -j --by pid "$tmp/c.ios" "$tmp/d.ios"
-	[[ $stderr == *"2 recordings are added up, without the "*" between them"* ]]
+	[[ $stderr == *"2 recordings are added up; the "*" between them are not recorded"* ]]
 	json 'all(.ops[]; .key | contains(":") | not)'
 	cp "$tmp/c.ios" "$tmp/e.ios"
 	expect 0 report "$tmp/c.ios" "$tmp/e.ios"
-	[[ $stderr == *"2 recordings are added up; they overlap for "*", which counts twice"* ]]
+	[[ $stderr == *"2 recordings are added up; "*" in which they overlap are counted twice"* ]]
 	expect 2 breakdown --by host -D 0.1
 	says "--by host is for recordings" "iostrata report --by host"
 }

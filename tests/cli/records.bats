@@ -119,7 +119,7 @@ costs() {
 	[[ $stderr == *"2 recordings of several hosts are added up"* ]]
 	json '[.ops[].key | split(":")[0]] | unique == ["one", "other"]'
 	expect 0 report -j --by pid <(cat "$tmp/one.ios") "$tmp/one.ios"
-	[[ $stderr == *"2 recordings are added up; they overlap for "* ]]
+	[[ $stderr == *"2 recordings are added up; "*" in which they overlap "* ]]
 	json 'all(.ops[]; .key | contains(":") | not)'
 }
 
@@ -128,7 +128,7 @@ costs() {
 	expect 0 report --heat "$tmp/a.ios"
 	[[ $output == "operations: each"*$'\nrequests: each'* ]]
 	expect 0 report --heat --op fsync "$tmp/a.ios"
-	[[ $output == "operations: each"*$'\n\nrequests: not shown, --op cannot choose requests' ]]
+	[[ $output == "operations: each"*$'\n\nrequests: not shown, because only operations are filtered by --op' ]]
 	for option in -T=blk --by=file -v -n=3 --sort=count -H -m -Q --slowest=3 -j --every=1; do
 		# shellcheck disable=SC2086 # words
 		expect 2 report --heat ${option/=/ } "$tmp/a.ios"
@@ -247,7 +247,7 @@ both_sides() {
 	: >"$tmp/empty.ios"
 	cd "$tmp"
 	expect 2 report --joined c.ios s.ios
-	says "--joined is for --events only" "a table shows what is joined"
+	says "--joined is for --events only" "a table shows the joined requests"
 	for part in "--op read" "--from 0.1" "--to 1"; do
 		# shellcheck disable=SC2086 # words
 		expect 2 report --events csv --joined $part c.ios s.ios
@@ -256,7 +256,7 @@ both_sides() {
 	for files in "c.ios" "s.ios" "--strict s.ios"; do
 		# shellcheck disable=SC2086 # words
 		expect 1 report --events csv --joined $files
-		says "nothing to join: no recording of a client of NFS, or none of its server" "give both recordings"
+		says "nothing to join: a recording from an NFS client is missing, or one from its server" "give both recordings"
 	done
 	expect 1 report --events csv --joined c.ios empty.ios
 	[[ $stderr == "error: 'empty.ios' is empty"* && $stderr != *"nothing to join"* && -z $output ]]

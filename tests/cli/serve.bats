@@ -158,7 +158,7 @@ reads() {
 	kill -9 "$server"
 	ends_within 10
 	((status == 1))
-	grep -q "^error: the process that serves has ended" "$tmp/err"
+	grep -q "^error: the serving process has ended" "$tmp/err"
 	wait_until gone "$ids"
 
 	serve

@@ -37,7 +37,7 @@ top() { full_screen 'load .* in ' top "$@"; } # OPTIONS
 	expect 2 top --by colour
 	says 'colour'
 	expect 2 top --by server -d vda
-	says 'requests to servers, which --disk cannot choose' 'breakdown --by server'
+	says 'requests to servers, and --disk does not filter them' 'breakdown --by server'
 	expect 2 top -b --by server --sort where
 	says "no column 'where'" 'server, pid, mount, io, bytes, avg, p99, queue'
 }

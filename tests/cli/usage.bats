@@ -264,7 +264,7 @@ man_is() {
 	for command in breakdown record "top -j"; do
 		# shellcheck disable=SC2086 # words
 		expect 2 $command --all-faults --op read -D 1
-		says "--all-faults is about page faults, which --op leaves out"
+		says "--all-faults is about page faults, but --op leaves them out"
 	done
 	expect 2 breakdown -T ext4 --fs ext4 -D 1
 	says "-T ext4 and --fs exclude one another"

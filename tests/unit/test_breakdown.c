@@ -439,7 +439,7 @@ static void the_answer_is_of_what_was_asked(void **state)
 	assert_has(f.text, "C cpu 8 %; on CPU 0.1 % of 2 CPUs\n");
 	assert_true(strstr(f.text, "\nfsync") < strstr(f.text, "\nread"));
 	assert_has(f.text, "\nread ext4       sleep");
-	assert_has(f.text, "\nrequests are not chosen by --op, --min\n");
+	assert_has(f.text, "\nonly operations are filtered by --op, --min\n");
 	assert_has(f.text, "\n5 events lost of 4,069 (0.12 %), and the names of 2 files; not ");
 	v.command = "sqlite3";
 	v.every_ns = 1000000000;
@@ -946,7 +946,7 @@ static void completions_without_reap_are_told(void **state)
 	assert_has_not(f.text, "reap");
 	f.sn.unreaped = 1;
 	print(&f, breakdown_text, &v, 0);
-	assert_has(f.text, "\ncompletions of io_uring that have no reap time: 1\n");
+	assert_has(f.text, "\ncompletions of io_uring without a reap time: 1\n");
 	assert_has_not(f.text, "lost");
 	v.detail = 0;
 	print(&f, breakdown_text, &v, 0);
@@ -1207,7 +1207,8 @@ static void pseudo_file_systems_are_beside(void **state)
 	strcpy(f.sn.ops[1].fs, "proc");
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, " of it fsync xfs");
-	assert_has(f.text, "\nbeside: 78.7 ms on proc, sysfs and the like, where no storage is\n");
+	assert_has(f.text, "\nnot counted above: 78.7 ms on proc, sysfs and other file systems "
+			   "without a disk\n");
 	assert_has_not(f.text, "\nread");
 	v.fs_filter = (struct opt_strings){ { "proc" }, 1 };
 	print(&f, breakdown_text, &v, 0);
@@ -1704,8 +1705,8 @@ static void minor_faults_are_beside_operations(void **state)
 			   "\"count\":12345}],");
 	assert_has_not(f.text, "\"count\":12345,");
 	print(&f, breakdown_text, &v, 0);
-	assert_has(f.text, "\npage faults that found their page, beside these operations: "
-			   "12,345\n");
+	assert_has(f.text, "\npage faults that found their page in memory, not counted as "
+			   "operations: 12,345\n");
 	v.missing = &unknown;
 	print(&f, breakdown_json, &v, 0);
 	assert_has(f.text, "\"minor_faults\":null,");
@@ -1872,8 +1873,8 @@ static void daemons_have_parts(void **state)
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text,
 		   "\ndaemon bind\\x0afs 77, 10.0 us of 4 requests: 60 % device, 20 % lock, "
-		   "14 % CPU, 5 % sleep, 1 % not read yet; not known of\n  2 more, which no "
-		   "thread both read and answered\n");
+		   "14 % CPU, 5 % sleep, 1 % not read yet; not known\n  for 2 more: no "
+		   "single thread both read and answered them\n");
 	assert_has_not(f.text, "daemon sshfs");
 	j = read_back(&f, &v, 0);
 	rows = json_object_get(j, "servers");

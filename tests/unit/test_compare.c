@@ -596,7 +596,7 @@ static void strata_of_one_side_are_not_compared(void **state)
 	assert_int_equal(compare_runs(&c, &why), 0);
 	assert_true(!c.rows[0].figures[FIG_STRATA + ST_FS].known);
 	assert_true(c.rows[0].figures[FIG_STRATA + ST_DEVICE].known);
-	assert_true(c.n_doubts == 1 && strstr(c.doubts[0], "not measured on both sides"));
+	assert_true(c.n_doubts == 1 && strstr(c.doubts[0], "only one side measures them: "));
 	runs_done(&c);
 }
 

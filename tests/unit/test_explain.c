@@ -395,11 +395,11 @@ static void conditions_are_parsed(void **state)
 		{ "queue vda>3 over 5s", "a percentile like p99.9" },
 		{ "frob>p9", "no such operation" },
 		{ "requests>5", "no such operation" },
-		{ "read>5x", "the unit" },
+		{ "read>5x", "units are" },
 		{ "read vda>p9", "neither a percentile" },
 		{ "Read>5", "no such operation" },
 		{ "read>5ms over 10s", "has no 'over DUR'" },
-		{ "read > 5 ms", "nothing belongs behind the limit" },
+		{ "read > 5 ms", "nothing may follow the limit" },
 	};
 	struct condition c;
 	struct reason why;

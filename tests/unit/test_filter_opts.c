@@ -164,9 +164,10 @@ static void check_requests(struct filters f, const char *error)
 	assert_int_equal(filters_check_requests(&f, "-T blk", &why), *error ? -1 : 0);
 	assert_string_equal(why.error, error);
 	assert_int_equal(why.exit, *error ? EXIT_USAGE : 0);
-	assert_string_equal(why.hint, *error ? "-p, --comm, --cgroup and -d choose requests; for "
-					       "operations, leave out -T blk"
-					     : "");
+	assert_string_equal(why.hint,
+			    *error ? "-p, --comm, --cgroup and -d filter requests; to see "
+				     "operations, leave out -T blk"
+				   : "");
 }
 
 static void requests_are_chosen_by_some(void **state)
@@ -179,9 +180,9 @@ static void requests_are_chosen_by_some(void **state)
 					 .disks = { { "sda" }, 1 } },
 		       "");
 	check_requests((struct filters){ .fs = { { "ext4" }, 1 }, .min_ns = 1 },
-		       "-T blk is about requests, which --fs, --min cannot choose");
+		       "-T blk is about requests, but only operations are filtered by --fs, --min");
 	check_requests((struct filters){ .op_names = { { "read" }, 1 }, .all_files = true },
-		       "-T blk is about requests, which --op cannot choose");
+		       "-T blk is about requests, but only operations are filtered by --op");
 	check_requests((struct filters){ .all_files = true },
 		       "-T blk is about requests, --all-files about operations");
 	check_requests((struct filters){ .all_faults = true },

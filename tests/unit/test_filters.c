@@ -252,7 +252,7 @@ static void all_faults_need_faults(void **state)
 						   .ops = 1 << OP_READ | 1 << OP_FAULT }),
 			 0);
 	refused((struct filters){ .all_faults = true, .ops = 1 << OP_READ }, EXIT_USAGE,
-		"--all-faults is about page faults, which --op leaves out", "");
+		"--all-faults is about page faults, but --op leaves them out", "");
 }
 
 static void processes_are_no_threads(void **state)
@@ -444,7 +444,8 @@ static void files_are_known_by_device_and_inode(void **state)
 	assert_true(lists.files[5].is_dir);
 	refused((struct filters){ .files = { { "/files/f", "/files/nosuch" }, 2 } }, EXIT_FAILED,
 		"cannot look at '/files/nosuch': No such file or directory",
-		"for a file that does not exist yet, give its directory: all files below it count");
+		"for a file that does not exist yet, give its directory: it stands for all files "
+		"below it");
 	assert_int_equal(filter_kernel_dev(makedev(300, 1048577)), 300 << 20 | 1);
 }
 

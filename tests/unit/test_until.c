@@ -89,7 +89,7 @@ static void what_is_no_condition_is_refused(void **state)
 		{ ">1", "no such operation" },
 		{ "fsyncs>1", "no such operation" },
 		{ "fsync>", "no limit behind '>'" },
-		{ "fsync>1x", "the unit" },
+		{ "fsync>1x", "units are" },
 		{ "fsync vda>1", "neither a percentile" },
 		{ "fsync p99>1", "'over DUR' is missing" },
 		{ "fsync p100>1 over 1s", "neither a percentile" },
