@@ -15,14 +15,14 @@ writer() { # FILE
 	done
 }
 
-@test "the exit code is the command's" {
+@test "command: its exit code is returned" {
 	expect 0 breakdown -- true
 	expect 1 breakdown -- false
 	expect 7 breakdown -- sh -c 'exit 7'
 	expect 255 breakdown -- sh -c 'exit 255'
 }
 
-@test "a command that a signal ends: 128 + signal" {
+@test "command: ended by a signal, it gives 128 plus the signal" {
 	{
 		expect 137 breakdown -o - -- sh -c 'kill -9 $$'
 		[[ $output == traced* ]]
@@ -33,7 +33,7 @@ writer() { # FILE
 	}
 }
 
-@test "a command that cannot be executed: 126 and 127" {
+@test "command: one that cannot be executed gives 126, a missing one 127" {
 	expect 127 breakdown -- "$tmp/nosuch"
 	says "cannot execute.*No such file"
 	expect 127 breakdown -- "ls -l"
@@ -50,7 +50,7 @@ writer() { # FILE
 	says "cannot execute.*Permission denied"
 }
 
-@test "without PATH a command is found where execvp(3) looks then" {
+@test "command: without PATH it is found where execvp(3) looks" {
 	run --separate-stderr env -i "$iostrata" breakdown -- true
 	((status == 0))
 	run -127 --separate-stderr env -i "$iostrata" breakdown -- nosuch-command-anywhere
@@ -58,7 +58,7 @@ writer() { # FILE
 	[[ $stderr != *tracing* ]]
 }
 
-@test "the tool itself failed: 125, and the command did not run" {
+@test "command: a failure of the tool gives 125, and the command does not run" {
 	expect 125 breakdown -d nosuchdisk -- touch "$tmp/ran"
 	says "no disk, mount or server is called"
 	expect 125 breakdown -T nosuchlayer -- touch "$tmp/ran"
@@ -66,19 +66,19 @@ writer() { # FILE
 	[[ ! -e $tmp/ran ]]
 }
 
-@test "the command gets its arguments as they are" {
+@test "command: its arguments are passed unchanged" {
 	expect 0 breakdown -D 60 -- printf '<%s>\n' -p --json 'a b' ''
 	[[ $output == $'<-p>\n<--json>\n<a b>\n<>' ]]
 }
 
-@test "the command has the caller's stdin, stdout, stderr and directory" {
+@test "command: it has the caller's stdin, stdout, stderr and directory" {
 	cd "$tmp"
 	run --separate-stderr "$iostrata" breakdown -- sh -c 'cat; pwd; echo error >&2' <<<input
 	[[ $output == $'input\n'"$tmp" ]]
 	[[ $stderr == *$'\nerror\ntraced '* ]]
 }
 
-@test "a file or a pipe gets the command's output alone, and the table goes to stderr" {
+@test "command: a file or a pipe gets only its output, and tables go to stderr" {
 	local tables=("breakdown" "top -b" "record --force --breakdown -o $tmp/a.ios") table
 	for table in "${tables[@]}"; do
 		# shellcheck disable=SC2086 # words
@@ -96,7 +96,7 @@ writer() { # FILE
 	[[ $(cat "$tmp/out") == $'data\ntraced echo'* ]]
 }
 
-@test "nothing is started before the probes are live" {
+@test "command: it starts after the probes are live" {
 	"$iostrata" breakdown -o - -- sh -c 'echo command >&2' >"$tmp/out" 2>"$tmp/err"
 	[[ $(cat "$tmp/err") == $'tracing the command\ncommand' ]]
 	# the same with --json
@@ -104,7 +104,7 @@ writer() { # FILE
 	[[ $(cat "$tmp/err") == $'tracing the command\ncommand' ]]
 }
 
-@test "only the command and its descendants are seen" {
+@test "command: only it and its descendants are traced" {
 	dir=$(disk_dir)
 	spawn writer "$dir/other"
 	export python
@@ -120,7 +120,7 @@ for i in range(23): os.write(f, b\"x\"); os.fsync(f)" "$0")' "$dir/mine"
 	rm -r "$dir"
 }
 
-@test "--system sees others too" {
+@test "command: with --system, other processes are traced, too" {
 	dir=$(disk_dir)
 	spawn writer "$dir/other"
 	expect 0 breakdown -j --system --by pid -- sleep 0.3
@@ -129,13 +129,13 @@ for i in range(23): os.write(f, b\"x\"); os.fsync(f)" "$0")' "$dir/mine"
 	rm -r "$dir"
 }
 
-@test "under sudo the command runs as the caller" {
+@test "command: under sudo it runs as the caller" {
 	SUDO_USER=nobody SUDO_UID=65534 SUDO_GID=65534 expect 0 breakdown -- \
 		sh -c 'id -u; id -g; id -G; touch /no || true; grep ^CapEff: /proc/self/status'
 	[[ $output == $'65534\n65534\n65534\nCapEff:\t0000000000000000' ]]
 }
 
-@test "under sudo the environment is the caller's" {
+@test "command: under sudo it has the caller's environment" {
 	SUDO_USER=nobody SUDO_UID=65534 SUDO_GID=65534 HOME=/root USER=root LOGNAME=root SHELL=/bin/none \
 		expect 0 breakdown -- env
 	IFS=: read -r name _ _ _ _ home shell < <(getent passwd 65534)
@@ -146,7 +146,7 @@ for i in range(23): os.write(f, b\"x\"); os.fsync(f)" "$0")' "$dir/mine"
 	grep -qxF HOME=/my/home <<<"$output"
 }
 
-@test "what the tool does for the command before it runs is not the command's I/O" {
+@test "command: I/O of the tool before its start is not counted" {
 	for user in '' nobody; do
 		run --separate-stderr env ${user:+SUDO_USER=$user SUDO_UID=65534 SUDO_GID=65534} \
 			"$iostrata" breakdown -j --all-files --by comm -- true
@@ -154,19 +154,19 @@ for i in range(23): os.write(f, b\"x\"); os.fsync(f)" "$0")' "$dir/mine"
 	done
 }
 
-@test "the tool ends with the command, not with its children" {
+@test "command: its end ends the tool, even if children go on" {
 	expect 0 breakdown -- sh -c 'sleep 600 >/dev/null 2>&1 3>&- & echo $!'
 	kill "${output%%$'\n'*}" # fails if the tool waited for the end of the child
 }
 
-@test "-D ends the tracing; the command goes on" {
+@test "command: -D ends the tracing, and it goes on" {
 	begin=$SECONDS
 	"$iostrata" breakdown -o - -D 0.3 -- sh -c "sleep 2; touch '$tmp/done'" >"$tmp/out" 2>"$tmp/err" 3>&-
 	grep -q '^traced' "$tmp/out"
 	wait_until test -e "$tmp/done"
 }
 
-@test "so does COUNT, and both are told: then the exit status is ours" {
+@test "command: COUNT ends the tracing, and the exit status is the tool's" {
 	expect 0 breakdown 0.1 2 -- sh -c "sleep 1; touch '$tmp/done'; exit 7"
 	wait_until test -e "$tmp/done"
 	expect 0 breakdown --help

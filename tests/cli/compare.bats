@@ -43,7 +43,7 @@ adds_up() { # FILE
 		(.requests | map(select(.mean.sure) | .op)) == ["write"]'
 }
 
-@test "compare: the same load makes no claim, and says what would have been seen" {
+@test "compare: the same load twice has no sure difference, and the visible size is told" {
 	expect 0 compare "$made/base.ios" "$made/same.ios"
 	[[ $(tr -s ' \n' ' ' <<<"$output") =~ ^no\ difference\ that\ these\ runs\ can\ show:\ one\ of\ [0-9.]+\ %\ or\
 \ more\ in\ an\ fsync\ on\ ext4,\ [0-9.]+\ %\ or\ more\ in\ a\ read\ on\ ext4, ]]
@@ -56,7 +56,7 @@ adds_up() { # FILE
 
 # 15 equal runs make 105 pairs: at most 2 of these pairs may be told apart. At least 29 of 30 pairs with a planted 10 %
 # must be told apart. Each side has 2,000 fsyncs.
-@test "compare: what is chance is no claim, what is planted is found" {
+@test "compare: chance is not called sure, and planted changes are found" {
 	local i k claims=0 found=0 covered=0
 	for ((i = 0; i < 15; i++)); do
 		"$made/records" "$tmp/$i" 10007 $((1000 + i))
@@ -78,7 +78,7 @@ adds_up() { # FILE
 	((claims <= 2 && found >= 29 && covered >= 25))
 }
 
-@test "compare: runs are compared where there are three or more" {
+@test "compare: three or more runs on a side are compared as runs" {
 	local i
 	for i in {1..8}; do
 		"$made/records" "$tmp/old-$i.ios" 4001 $((100 + i))
@@ -107,7 +107,7 @@ adds_up() { # FILE
 	says "'.*/old-1.ios' is given twice" "each run is on one side only"
 }
 
-@test "compare: before and after a moment" {
+@test "compare: --at compares before and after a moment" {
 	expect 0 compare "$made/base.ios" --at 4s
 	[[ $output == *$'\nbase before 4s: 4.00 s, '*$'\nnew after 4s: 6.01 s, '* ]]
 	expect 0 compare -j "$made/base.ios" --at 4s
@@ -135,7 +135,7 @@ adds_up() { # FILE
 	says "--at reads its recording twice, and cannot read the pipe '.*/pipe'"
 }
 
-@test "compare: a part of the time" {
+@test "compare: --from and --to compare a part of the time" {
 	expect 0 compare -j --from 2 --to 6s "$made/base.ios" "$made/slow.ios"
 	adds_up
 	json '([.base[0], .new[0]] | all(.duration_ns == 4000000000 and .ops > 7500 and .ops < 8500)) and
@@ -153,7 +153,7 @@ adds_up() { # FILE
 	says "a part of the time needs recordings, '.*base.json' holds sums"
 }
 
-@test "compare: on a terminal, long work has a line" {
+@test "compare: on a terminal, long work shows its progress" {
 	mkfifo "$tmp/slow"
 	spawn sh -c 'exec >"$1"; head -c 100000 "$2"; sleep 3; tail -c +100001 "$2"' - "$tmp/slow" "$made/base.ios"
 	TERM=xterm script -qec "stty cols 80; $iostrata compare $tmp/slow $made/same.ios" /dev/null </dev/null >"$tmp/out"
@@ -161,7 +161,7 @@ adds_up() { # FILE
 	tr -d '\r' <"$tmp/out" | grep -qE '^base .*, 20,011 operations'
 }
 
-@test "compare: filters and keys" {
+@test "compare: filters and --by choose the rows" {
 	expect 0 compare -j --op read "$made/base.ios" "$made/slow.ios"
 	json '[.ops[].op] == ["read"]'
 	[[ $stderr == *"--op"* ]]
@@ -182,7 +182,7 @@ adds_up() { # FILE
 	json '.ops == [] and .answer == "nothing to compare: both sides have no operation and no request"'
 }
 
-@test "compare: what only one side has is listed" {
+@test "compare: rows of one side only are listed" {
 	"$made/records" "$tmp/all.ios" 3001
 	expect 0 compare "$tmp/all.ios" "$made/base.ios"
 	[[ $output == "doubtful: "*"events lost in "* && $output == *"Only in base: "*" on ext4 ("*"-v shows them"* ]]
@@ -196,7 +196,7 @@ adds_up() { # FILE
 	[[ $output == *"Only in base: close on ext4 ("* ]]
 }
 
-@test "compare: a change that is too large is exit code 6, if it is sure" {
+@test "compare: a sure change above --fail-if gives exit code 6" {
 	local a=$made/base.ios b=$made/slow.ios
 	expect 6 compare "$a" "$b" --fail-if 'fsync p99 +5%'
 	[[ $output == *$'\nfsync p99 +5%: FAILED, fsync on ext4\n'* ]]
@@ -217,7 +217,7 @@ adds_up() { # FILE
 	done
 }
 
-@test "compare: files of breakdown, and of report" {
+@test "compare: JSON files of breakdown and report are compared" {
 	local n sums
 	for n in base slow; do
 		"$iostrata" report -j --every 0.5 "$made/$n.ios" >"$tmp/$n.json"
@@ -238,7 +238,7 @@ adds_up() { # FILE
 	says "a filter needs recordings"
 }
 
-@test "compare: CSV" {
+@test "compare: CSV has a line for each figure" {
 	expect 0 compare --csv "$made/base.ios" "$made/slow.ios"
 	[[ ${lines[0]} == kind,op,where,key,figure,unit,base,new,diff,low,high,p,verdict ]]
 	echo "$output" | "$python" -c '
@@ -257,7 +257,7 @@ assert sum(int(fsync[s]["diff"]) for s in strata) == int(fsync["mean"]["diff"])
 	says "--json and --csv are two forms: choose one"
 }
 
-@test "compare: what cannot be compared is a clear sentence" {
+@test "compare: input that cannot be compared is a clear error" {
 	local a=$made/base.ios
 	"$made/records" "$tmp/empty.ios" 0 7
 	"$made/records" "$tmp/one.ios" 1 7
@@ -301,13 +301,13 @@ assert sum(int(fsync[s]["diff"]) for s in strata) == int(fsync["mean"]["diff"])
 	expect 0 compare - "$made/same.ios" <"$a"
 }
 
-@test "compare: names are made safe, and doubts are told first" {
+@test "compare: names are made safe, and doubts come first" {
 	cp "$made/base.ios" "$tmp/"$'a\e[31m.ios'
 	expect 0 compare "$tmp/"$'a\e[31m.ios' "$made/same.ios"
 	[[ $output == *'\x1b[31m'* && $output != *$'\e'* ]]
 }
 
-@test "compare: JSON is as its schema says" {
+@test "compare: JSON fits its schema" {
 	"$made/records" "$tmp/all.ios" 3001
 	"$iostrata" compare -j "$made/base.ios" "$made/slow.ios" --fail-if 'fsync p99 +50%' >"$tmp/1"
 	"$iostrata" compare -j "$tmp/all.ios" "$made/slow.ios" --by comm >"$tmp/2"

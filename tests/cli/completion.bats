@@ -52,7 +52,7 @@ completes_words() {
 	completed "iostrata breakdown -j -- cat oth" "iostrata breakdown -j -- cat other ?$"
 }
 
-@test "the words are those of the tables" {
+@test "completion: the words are those of the option tables" {
 	[[ $(words "" | tr '\n' ' ') == \
 		"breakdown top funcs serve record watch report compare explain export doctor schema help "* ]]
 	[[ $(words "" | tail -n 2) == $'--help\n--version' ]]
@@ -69,7 +69,7 @@ completes_words() {
 	done
 }
 
-@test "values follow from the option" {
+@test "completion: values depend on the option" {
 	[[ $(words breakdown --by '') == $'pid\ntid\ncomm\nfile\ncgroup\ndev\ncache\ncontainer\nserver\nhost\nclient' ]]
 	[[ $(words breakdown --op=read,wr) == --op=read,write ]]
 	[[ -z $(words breakdown --op read,rea) ]] # it is there already
@@ -88,7 +88,7 @@ completes_words() {
 	[[ $(words export a.ios --) == *--to* ]] # its only file is there
 }
 
-@test "names of processes are made safe" {
+@test "completion: names of processes are made safe" {
 	cp "$(command -v sleep)" "$tmp/"$'a\e[31m'
 	"$tmp/"$'a\e[31m' 60 3>&- &
 	local pid=$!
@@ -98,14 +98,14 @@ completes_words() {
 	[[ $output == *"$pid"$'\ta\\x1b[31m'* && $output != *$'\e'* ]]
 }
 
-@test "bash" {
+@test "completion: bash completes commands, options and values" {
 	need tmux
 	pane 100 30
 	types "cd $tmp/dir; . $share/bash-completion/completions/iostrata; echo ready"
 	completes_words
 }
 
-@test "bash with all that bash-completion brings" {
+@test "completion: bash with the bash-completion package completes the same" {
 	need tmux
 	[[ -f /usr/share/bash-completion/bash_completion ]] || skip "there is no bash-completion"
 	pane 100 30 "XDG_DATA_DIRS=$share"
@@ -113,7 +113,7 @@ completes_words() {
 	completes_words
 }
 
-@test "zsh" {
+@test "completion: zsh completes commands, options and values" {
 	need tmux
 	need zsh
 	pane 100 30
@@ -124,7 +124,7 @@ completes_words() {
 	completes_words
 }
 
-@test "fish" {
+@test "completion: fish completes commands, options and values" {
 	need tmux
 	need fish
 	pane 100 30 "HOME=$tmp" "XDG_DATA_DIRS=$share:/usr/share"

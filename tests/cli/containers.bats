@@ -24,7 +24,7 @@ reads() { printf 'dd if=/dev/zero of=/dev/null bs=%s count=23 status=none' "$1";
 given=-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_bind_service,+net_raw
 given+=,+sys_chroot,+mknod,+audit_write,+setfcap,+bpf,+perfmon
 
-@test "a command, with what docker gives and two capabilities: counted, with ids of the container" {
+@test "containers: a command is traced with docker's defaults and two capabilities, with the container's ids" {
 	run --separate-stderr box "$own_proc" setpriv --bounding-set=$given --inh-caps=-all \
 		"$iostrata" breakdown -j --all-files --by pid --op read -- sh -c "$(reads 4k); echo \$\$ >&2"
 	((status == 0)) || { echo "$stderr"; false; }
@@ -33,7 +33,7 @@ given+=,+sys_chroot,+mknod,+audit_write,+setfcap,+bpf,+perfmon
 	json '[.ops[] | select(.bytes == 23 * 4096) | .count] == [23]'
 }
 
-@test "-p is a process of the container" {
+@test "containers: -p takes a pid of the container" {
 	: >"$tmp/err"
 	box "$own_proc" bash -c "(until grep -q ^tracing '$tmp/err'; do sleep 0.05; done; exec $(reads 4k)) &
 		exec \"\$0\" breakdown -j --all-files --by pid --op read -p \$!" "$iostrata" >"$tmp/out" 2>"$tmp/err"
@@ -41,7 +41,7 @@ given+=,+sys_chroot,+mknod,+audit_write,+setfcap,+bpf,+perfmon
 	json '[.ops[] | select(.bytes == 23 * 4096) | .count] == [23]' "$tmp/out"
 }
 
-@test "a process of a container within it is refused, not missed" {
+@test "containers: a process in a nested container is refused" {
 	run --separate-stderr box "$own_proc" bash -c 'unshare --pid --fork sleep 10 & wrapper=$!
 		for i in $(seq 100); do
 			inner=$(cat /proc/$wrapper/task/$wrapper/children)
@@ -53,7 +53,7 @@ given+=,+sys_chroot,+mknod,+audit_write,+setfcap,+bpf,+perfmon
 	says "process [0-9]+ is in a pid namespace below this one" "--pid=host"
 }
 
-@test "without its own /proc it does not trace: ids would be those of others" {
+@test "containers: with a foreign /proc, tracing is refused" {
 	for args in "-p 1 -D 0.2" "-D 0.2"; do
 		# shellcheck disable=SC2086 # words
 		run --separate-stderr box "mount -t tmpfs none /proc" "$iostrata" breakdown $args
@@ -70,7 +70,7 @@ given+=,+sys_chroot,+mknod,+audit_write,+setfcap,+bpf,+perfmon
 	says "/sys is not mounted"
 }
 
-@test "whose ids are not known here are told, and have no name" {
+@test "containers: processes outside have no ids or names, and a warning says so" {
 	spawn bash -c "while :; do $(reads 512); sleep 0.1; done"
 	run --separate-stderr box "$own_proc" "$iostrata" breakdown -j --all-files --by pid -D 1
 	((status == 0))
@@ -120,7 +120,7 @@ named() {
 		>"$tmp/out" 2>"$tmp/err" 3>&- 9>&-
 }
 
-@test "containers have the names that people gave them, with two capabilities, too" {
+@test "containers: their given names are shown, even with two capabilities" {
 	tool="$iostrata breakdown --all-files --op read --by container"
 	for command in "$tool" "setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+bpf,+perfmon \
 			--ambient-caps=+bpf,+perfmon $tool"; do
@@ -149,7 +149,7 @@ named() {
 	done
 }
 
-@test "a recording has the names of containers, and so have its events and tables" {
+@test "containers: recordings, events and tables have their names" {
 	named "$iostrata" record --all-files -o "$tmp/a.ios" || { cat "$tmp/err"; false; }
 	expect 0 report --events json --op read "$tmp/a.ios"
 	command jq -r 'select(.container_name) | "\(.container_name) \(.container | length)"' <<<"$output" |
@@ -162,7 +162,7 @@ named() {
 	[[ $(grep -cF '"data\x1bbase"' <<<"$output") -ge 23 ]]
 }
 
-@test "--by container names containers that live shorter than an interval" {
+@test "--by container: containers that end within an interval have names" {
 	hierarchy=$(findmnt -nt cgroup2 -o TARGET | head -n 1)
 	[[ -n $hierarchy && -w $hierarchy ]] || skip "no cgroup v2 can be written"
 	start breakdown -j --by container --all-files --comm dd -D 30

@@ -41,7 +41,7 @@ question() {
 	{ of "$1" | grep '^create view'; echo "$sql"; } | "$python" tests/engine.py "$engine" -
 }
 
-@test "engine: every question of the page has an answer in DuckDB" {
+@test "engine: DuckDB answers each question of the page" {
 	for n in {1..10}; do
 		question DuckDB "$n" >"$tmp/$n"
 		[[ -s $tmp/$n ]] || { echo "$n has no row"; false; }
@@ -55,7 +55,7 @@ question() {
 		if (sum < 99 || sum > 101) exit 1 }' "$tmp/4"
 }
 
-@test "engine: the answers are those of report" {
+@test "engine: the answers equal report's figures" {
 	"$iostrata" report -j "$BATS_FILE_TMPDIR"/*.ios >"$tmp/all.json"
 	question DuckDB 7 | awk -F'\t' '{ n[$1] += $4; errors[$1] += $7 }
 		END { for (op in n) print op, n[op], errors[op] }' | sort >"$tmp/sql"
@@ -78,7 +78,7 @@ question() {
 	[[ $found == "$n $sum" ]]
 }
 
-@test "engine: ClickHouse gives the answers that DuckDB gives" {
+@test "engine: ClickHouse and DuckDB give the same answers" {
 	[[ ${ENGINES:-} == *clickhouse* ]] || skip "ClickHouse is 566 MB: ENGINES=clickhouse fetches it"
 	ls build/engines/clickhouse/node_modules/@chdb/*/libchdb.so >/dev/null 2>&1 ||
 		skip "it cannot be fetched: $(tail -n 1 "$BATS_FILE_TMPDIR/fetched")"

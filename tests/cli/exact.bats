@@ -26,7 +26,7 @@ for i in range(101):
     os.read(r, 1)' "$@" >"$tmp/out"
 }
 
-@test "--min: those that took as long, and no others" {
+@test "--min: only operations of at least this duration are counted" {
 	delayed -- 300 300 300
 	json '[.ops[] | select(.fs == "pipefs") | .count] == [104]' "$tmp/out"
 	delayed --min 150ms -- 300 300 300
@@ -34,13 +34,13 @@ for i in range(101):
 	json '[.ops[].hist[] | .[1] >= 150000000] | all' "$tmp/out"
 }
 
-@test "--slowest: those that took longest, in order" {
+@test "--slowest: the longest operations are shown, in order" {
 	# far apart: with the sanitizers this gets what the rest of make test leaves of a CPU
 	delayed --slowest 3 -- 300 2100 900 1500 600
 	json '[.slowest[].len] == [2, 4, 3]' "$tmp/out" || { jq -c '.slowest[]' "$tmp/out" && false; }
 }
 
-@test "--slowest: what, where, when and by whom" {
+@test "--slowest: each operation has its call, file, time and thread" {
 	head -c 200000 /dev/urandom >"$dir/file"
 	sync "$dir/file" # or a read has it written back, for which ext4 may have to read what is free
 	"$iostrata" breakdown -j --slowest 1000 --op read --file "$dir/file" -- "$python" -c 'import json, mmap, os, sys
@@ -79,7 +79,7 @@ for f, d in zip(found, said["done"]):
 PY
 }
 
-@test "--by dev: the device of the file" {
+@test "--by dev: operations count for the device of their file" {
 	echo text >"$dir/file"
 	other=$(mktemp /dev/shm/XXXXXX)
 	"$iostrata" breakdown -j --by dev --op read -- "$python" -c 'import sys
@@ -90,7 +90,7 @@ for i in range(41): open(sys.argv[2]).read()' "$dir/file" "$other" >"$tmp/out"
 	json '[.ops[].key] | unique | length >= 2' "$tmp/out"
 }
 
-@test "--slowest: as long as strace(1) says, which looks before and behind" {
+@test "--slowest: durations lie within those of strace(1)" {
 	command -v strace >/dev/null || skip "no strace"
 	mkfifo "$tmp/pipe"
 	(for i in 1 2 3 4 5; do
@@ -117,7 +117,7 @@ for n, seconds in theirs.items():
 PY
 }
 
-@test "--overhead: what the programs took, and null without it" {
+@test "--overhead: the programs' time is measured, and null without it" {
 	calls=("$python" -c 'import os
 f = os.open("/proc/self/status", os.O_RDONLY)
 for i in range(1009): os.pread(f, 1, 0)')
@@ -138,7 +138,7 @@ for i in range(1009): os.pread(f, 1, 0)')
 	! grep '^overhead:' "$tmp/said" || false
 }
 
-@test "filters together choose what all of them choose" {
+@test "filters: several together select what passes all of them" {
 	echo text >"$dir/one"
 	echo text >"$dir/two"
 	cat >"$tmp/work" <<'PY'
@@ -166,7 +166,7 @@ PY
 	[[ $(chosen --op write --comm first --file "$dir/one") == "" ]]
 }
 
-@test "--by cache: a hit on what readahead brought is told from one on what was there" {
+@test "--by cache: hits on pages from readahead are separate from other hits" {
 	[[ $(findmnt -no FSTYPE -T "$dir") != overlay ]] || skip "overlayfs reads by another open file"
 	head -c 4M /dev/urandom >"$dir/file"
 	sync "$dir/file"

@@ -55,14 +55,14 @@ setup_file() {
 	((${#lines[@]} > 1))
 }
 
-@test "explain: nothing is said about noise" {
+@test "explain: noise gives no finding" {
 	for condition in 'read>p99' 'fsync>p95' 'write>p99'; do
 		expect 0 explain "$made/none.ios" "$condition"
 		[[ $(tr -s ' \n' ' ' <<<"$output") == *" These have nothing in common that chance does not explain. "* ]]
 	done
 }
 
-@test "explain: filters, and a part of the time" {
+@test "explain: filters and --from, --to choose the operations" {
 	expect 0 explain -j "$made/file.ios" 'read>5ms' -p 103 --comm cron
 	json '.threshold_ns == 5000000 and .count > 500 and .count < 1500 and .findings[0].attribute == "file" and
 		(.findings[0].command | contains(" -p 103 --comm cron --file /d1/file-17 "))'
@@ -84,7 +84,7 @@ setup_file() {
 	says "only operations are filtered by --op"
 }
 
-@test "explain: too few, and none, are clear sentences" {
+@test "explain: too few or no slow operations give a clear sentence" {
 	local n
 	for n in 0 1 2; do
 		"$made/records" -c none "$tmp/$n.ios" "$n"
@@ -105,7 +105,7 @@ setup_file() {
 	[[ $output == "This recording has no matching opens." ]]
 }
 
-@test "explain: what cannot be read or understood is said" {
+@test "explain: unreadable files and wrong conditions are clear errors" {
 	local a=$made/file.ios condition
 	for condition in '' 'read' 'read>' 'read>p0' 'read>p100' 'read>p' 'read>x' 'frob>p99' 'requests>p99' \
 		'read>p99x3' 'read p99>1ms over 5s' 'errors>0' 'queue>5 over 5s' '>p99'; do
@@ -144,7 +144,7 @@ setup_file() {
 	expect 0 explain -j "$tmp/hostile.ios" 'any>p90'
 }
 
-@test "explain: JSON is as its schema says" {
+@test "explain: JSON fits its schema" {
 	"$made/records" -x "$tmp/all.ios" 3001
 	"$iostrata" explain -j "$made/discard.ios" 'fsync>p99' >"$tmp/1"
 	"$iostrata" explain -j "$tmp/all.ios" 'any>p90' >"$tmp/2"

@@ -20,7 +20,7 @@ teardown() {
 	[[ -z $dir ]] || rm -rf "$dir"
 }
 
-@test "chrome: every operation and request is a slice, every arrow has two ends" {
+@test "chrome: each operation and request is a slice, and each arrow has two ends" {
 	"$records" -x "$tmp/a.ios" 20011
 	expect 0 export "$tmp/a.ios" --to chrome -o "$tmp/t"
 	[[ $stderr == "20,011 operations, 2,002 requests, 1 file" ]]
@@ -149,7 +149,7 @@ for t in threads: t.join()' "$dir"
 		'.title == "trace.json.gz - speedscope" and .profiles == $n and .complaints == []' "$tmp/json"
 }
 
-@test "a file of a trace or a job has its name when it is complete, however the export ends" {
+@test "chrome and fio: a file with a name is complete after each way to end" {
 	need_root
 	"$records" "$tmp/a.ios" 200003
 	for after in 0.05 0.1 0.2 0.4; do
@@ -284,7 +284,7 @@ sys.exit(time.monotonic() - began > 31 * 0.022 * 1.02)'
 	END
 }
 
-@test "otf2: threads and processes are called as they were last" {
+@test "otf2: threads and processes have their last names" {
 	[[ -n $(type -p otf2-print) ]] || skip "no otf2-print"
 	expect 0 record -o "$tmp/a.ios" -- bash -c '
 		( read -r _ </etc/passwd; exec dd if=/etc/passwd of=/dev/null status=none ); true'
@@ -295,7 +295,7 @@ sys.exit(time.monotonic() - began > 31 * 0.022 * 1.02)'
 	done
 }
 
-@test "fio: a replay does the recorded calls in their order" {
+@test "fio: a replay makes the recorded calls in their order" {
 	need_root
 	[[ -n $(type -p fio) ]] || skip "there is no fio"
 	dir=$(disk_dir)
@@ -344,7 +344,7 @@ sys.exit(time.monotonic() - began > 31 * 0.022 * 1.02)'
 		us - first > 1 || first - us > 1 { print; bad++ } END { exit NR != 48 || bad }'
 }
 
-@test "fio: of a disk its requests; what cannot be is told" {
+@test "fio: -d replays a disk's requests, and counts those that cannot be replayed" {
 	"$records" "$tmp/a.ios" 1009
 	expect 0 export "$tmp/a.ios" --to fio -d loop3 -o "$tmp/t"
 	[[ $stderr == *" actions in 1 file; "*" cannot be replayed" ]]

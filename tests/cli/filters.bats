@@ -27,7 +27,7 @@ go() { : >"$tmp/$1"; } # NAME
 
 reads() { jq '[.ops[] | select(.op == "read") | .count] | add // 0' "$1"; }
 
-@test "a thread is no process: whose it is is told" {
+@test "-p: a thread's id is refused, and its process named" {
 	spawn "$python" -c 'import sys, threading, time
 def run():
 	open(sys.argv[1], "w").write(str(threading.get_native_id()))
@@ -39,7 +39,7 @@ threading.Thread(target=run).start()' "$tmp/tid"
 	says "$tid is a thread of process $spawned_pid" "-p $spawned_pid"
 }
 
-@test "a kernel thread is told: it makes no system calls" {
+@test "-p: a kernel thread gets a warning that it makes no system calls" {
 	kthread=$(ps -o pid= --ppid 2 | head -n 1)
 	[[ -n $kthread ]] || skip "no kernel threads are seen here"
 	expect 0 breakdown -p "$((kthread))" -D 0.1
@@ -48,13 +48,13 @@ threading.Thread(target=run).start()' "$tmp/tid"
 	[[ $stderr != *warning* ]]
 }
 
-@test "that a process has ended is told" {
+@test "-p: the end of the process is reported" {
 	spawn sleep 0.5
 	expect 0 breakdown -p "$spawned_pid"
 	[[ $stderr == *$'\n'"process $spawned_pid has ended" ]]
 }
 
-@test "several processes, until the last has ended" {
+@test "-p: several processes are traced until the last one ends" {
 	echo text >"$dir/file"
 	reader one "$dir/file" 23
 	pids=$spawned_pid
@@ -74,7 +74,7 @@ threading.Thread(target=run).start()' "$tmp/tid"
 	[[ $(reads "$tmp/out") == $((23 + 101 + 7)) ]]
 }
 
-@test "several names" {
+@test "--comm: several names are traced" {
 	echo text >"$dir/file"
 	for name in one two three none; do reader $name "$dir/file" 23; done
 	start breakdown -j --file "$dir/file" --comm one,two --comm three
@@ -84,13 +84,13 @@ threading.Thread(target=run).start()' "$tmp/tid"
 	[[ $(reads "$tmp/out") == $((3 * 23)) ]]
 }
 
-@test "several kinds of operations" {
+@test "--op: several kinds are traced" {
 	"$iostrata" breakdown -j --op read,fsync --op open -- dd if=/dev/zero of="$dir/file" bs=4k count=23 \
 		conv=fsync status=none >"$tmp/out"
 	[[ $(jq -r '[.ops[].op] | unique | join(" ")' "$tmp/out") == "fsync open read" ]]
 }
 
-@test "several disks: each must be one" {
+@test "-d: several disks are traced, and an unknown one is refused" {
 	disk=$(lsblk -nrdo NAME | head -n 1)
 	[[ -n $disk ]] || skip "no disk"
 	expect 0 breakdown -j -D 0.1 -d "$disk" -d "$disk,/dev/$disk"
@@ -98,7 +98,7 @@ threading.Thread(target=run).start()' "$tmp/tid"
 	says "no disk, mount or server is called 'nosuchdisk'"
 }
 
-@test "a directory is all that is below it; several files" {
+@test "--file: a directory means all files below it, and several files work" {
 	mkdir -p "$dir/a/b/c" "$dir/ab"
 	for file in a/1 a/b/2 a/b/c/3 ab/4 5 6; do echo text >"$dir/$file"; done
 	files() { # OPTIONS...: whose reads are seen
@@ -113,7 +113,7 @@ threading.Thread(target=run).start()' "$tmp/tid"
 	[[ $(files --file "$dir") == "5 6 a/1 a/b/2 a/b/c/3 ab/4" ]]
 }
 
-@test "a file below it that was opened before" {
+@test "--file: a file opened earlier below the directory is traced" {
 	mkdir -p "$dir/a/b"
 	echo text >"$dir/a/b/file"
 	reader one "$dir/a/b/file" 23
@@ -128,7 +128,7 @@ threading.Thread(target=run).start()' "$tmp/tid"
 
 # ---- requests, and filters that do not work on them ----
 
-@test "a filter that cannot choose anything is a mistake; others are told" {
+@test "filters: one without effect is refused, one for operations only is reported" {
 	local -A hints=(
 		["breakdown -T blk"]="-p, .* and -d filter requests; .* leave out -T blk$"
 		["record --requests"]="-p, .* and -d filter requests; .* leave out --requests$"
@@ -157,7 +157,7 @@ threading.Thread(target=run).start()' "$tmp/tid"
 	done
 }
 
-@test "that requests are not chosen by a filter is told, on the screen or on stderr" {
+@test "filters: one for operations only is reported, on the screen or on stderr" {
 	told="only operations are filtered by --op, --min"
 	filters=(--op write,fsync --min 1ns)
 	write=(dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none)
@@ -184,7 +184,7 @@ threading.Thread(target=run).start()' "$tmp/tid"
 	[[ $stderr != *warning* ]]
 }
 
-@test "--fs chooses what top shows and record records" {
+@test "--fs: top and record filter by it" {
 	echo text >"$dir/file"
 	type=$(stat -f -c %T "$dir/file")
 	[[ $type != ext2/ext3 ]] || type=ext4
@@ -223,7 +223,7 @@ in_group() { # DIR COMMAND...
 	sh -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "$@"
 }
 
-@test "a cgroup by any path that leads to it" {
+@test "--cgroup: each path to a cgroup is accepted" {
 	make_group
 	echo text >"$dir/file"
 	for path in "$name" "/$name" "./$name" "$name/" "$name/." "nosuch/../$name" "$name/below/.." "$group" \
@@ -240,7 +240,7 @@ in_group() { # DIR COMMAND...
 	(cd "$group" && expect 0 breakdown --cgroup below -D 0.1 && expect 0 breakdown --cgroup . -D 0.1)
 }
 
-@test "what is no cgroup is none, wherever it is" {
+@test "--cgroup: a directory that is not a cgroup is refused" {
 	make_group
 	for path in ../../../../root ../.. /tmp "$name/nosuch" "$name/cgroup.procs" "$root/.." nosuch; do
 		expect 1 breakdown --cgroup "$path" -D 0.1
@@ -248,7 +248,7 @@ in_group() { # DIR COMMAND...
 	done
 }
 
-@test "several cgroups" {
+@test "--cgroup: several cgroups are traced" {
 	make_group
 	mkdir "$group/other" "$group/third"
 	echo text >"$dir/file"
@@ -261,7 +261,7 @@ in_group() { # DIR COMMAND...
 	[[ $(jq '[.ops[] | select(.op == "open") | .count] | add' "$tmp/out") == 3 ]]
 }
 
-@test "a cgroup within a cgroup namespace" {
+@test "--cgroup: a cgroup inside a cgroup namespace is found" {
 	make_group
 	echo text >"$dir/file"
 	mkdir "$tmp/root"
@@ -277,7 +277,7 @@ in_group() { # DIR COMMAND...
 	[[ $(jq '[.ops[] | select(.op == "open") | .count] | add' "$tmp/out") == 2 ]]
 }
 
-@test "--by cgroup has the path from the root of the hierarchy" {
+@test "--by cgroup: paths begin at the root of the hierarchy" {
 	make_group
 	echo text >"$dir/file"
 	start breakdown -j --file "$dir/file" --by cgroup
@@ -287,7 +287,7 @@ in_group() { # DIR COMMAND...
 	json --arg name "/$name/below" '[.ops[].key] | unique == ["/", $name]' "$tmp/out"
 }
 
-@test "--op: what is not measured is told as without it" {
+@test "--op: missing figures are listed as without it" {
 	for command in "breakdown -D 0.1" "top 0.1 1"; do
 		for op in '' close fault; do
 			expect 0 $command -j ${op:+--op $op}
@@ -301,7 +301,7 @@ in_group() { # DIR COMMAND...
 }
 
 # One child is there before, and has a child of its own; the other comes when the tool traces.
-@test "--children traces the processes below those of --pid; without it, they are told" {
+@test "--children: descendants are traced; without it, they are counted" {
 	echo text >"$dir/file"
 	mkfifo "$tmp/go"
 	spawn "$python" -c 'import os, sys, time
@@ -336,7 +336,7 @@ reads(7)' "$dir/file" "$tmp/go"
 	! grep -q 'not traced' "$tmp/err"
 }
 
-@test "--op takes names of system calls, alone and beside kinds, live and for recordings" {
+@test "--op: names of system calls work, alone and with kinds, live and for recordings" {
 	: >"$dir/file"
 	calls=("$python" -c 'import os, sys
 f = os.open(sys.argv[1], os.O_RDWR)
@@ -362,7 +362,7 @@ for i in range(11): os.write(f, b"x")' "$dir/file")
 	says "-T vfs knows no system calls"
 }
 
-@test "--fs takes several types" {
+@test "--fs: several types are accepted" {
 	both=("$python" -c 'import sys
 for i in range(23): open("/proc/self/stat").read(1)
 for i in range(7): open("/sys/kernel/fscaps").read(1)
@@ -382,7 +382,7 @@ for i in range(5): open(sys.argv[1]).close()' "$dir")
 	says "no file system type 'nosuch'"
 }
 
-@test "-d means files of btrfs, by each disk of the volume" {
+@test "-d: each disk of a btrfs volume selects its files" {
 	command -v mkfs.btrfs losetup >/dev/null || skip "no mkfs.btrfs"
 	loops=()
 	for i in 0 1; do
@@ -410,7 +410,7 @@ for i in range(23): os.write(f, b\"x\")" "$tmp/volume/file$i" || true
 	done
 }
 
-@test "--file chooses requests, too, where each file has a row; live and for recordings" {
+@test "--file: with --by file, requests are filtered, too, live and for recordings" {
 	printf %4096s >"$dir/mine"
 	cp "$dir/mine" "$dir/other"
 	writes=("$python" -c 'import os, sys
@@ -436,7 +436,7 @@ for path in sys.argv[1:]:
 	[[ $output != *"not chosen"* ]]
 }
 
-@test "-d means files on overlayfs, too, by the disk of their layer" {
+@test "-d: files on overlayfs are selected by the disk of their layer" {
 	disk=$(findmnt -no SOURCE -T "$dir" | sed 's|^/dev/||; s/\[.*//')
 	[[ -b /dev/$disk ]] || skip "$dir is on no disk"
 	mkdir "$dir"/{lower,upper,work,over}
@@ -459,7 +459,7 @@ for i in range(7): os.write(f, b\"x\")" "$0/over"' "$dir" "$tmp/out"
 	says "no disk, mount or server is called"
 }
 
-@test "--container means a container's cgroup, by the beginning of its id, live and for recordings" {
+@test "--container: the beginning of an id selects the container's cgroup, live and for recordings" {
 	root=$(findmnt -nft cgroup2 -o TARGET) || skip "no cgroup v2"
 	one=$root/libpod-$(printf '%064x' 0xabc1) two=$root/libpod-$(printf '%064x' 0xabc2)
 	mkdir "$one" "$two" || skip "no cgroups can be made"

@@ -15,7 +15,7 @@ answers() {
 	curl -sS --max-time 2 "${url}metrics" >"$tmp/metrics" 2>/dev/null && grep -q ^iostrata_build_info "$tmp/metrics"
 }
 
-@test "the service is hardened, and its options are options" {
+@test "fleet: the service is hardened, and its options exist" {
 	command -v systemd-analyze >/dev/null || skip "there is no systemd-analyze"
 	systemd-analyze security --help | grep -q offline || skip "this systemd-analyze knows no files"
 	sed "s,@BIN@,${iostrata%/*}," systemd/iostrata-serve.service >"$tmp/iostrata-serve.service"
@@ -25,7 +25,7 @@ answers() {
 	[[ $(sed -n 's/^CapabilityBoundingSet=//p' systemd/iostrata-serve.service) == "CAP_BPF CAP_PERFMON" ]]
 }
 
-@test "as the service starts it: not root, with two capabilities" {
+@test "fleet: started as by the service, it is not root and has two capabilities" {
 	cat >"$tmp/as-service" <<-EOF
 		#!/bin/sh
 		exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+bpf,+perfmon \
@@ -44,7 +44,7 @@ answers() {
 # of_yaml NAME: the values of NAME in the file, wherever NAME stands.
 of_yaml() { sed -n "s/^ *$1: *//p" iostrata.yaml | sed 's/ *#.*//'; }
 
-@test "the DaemonSet asks for two capabilities, and starts what there is" {
+@test "fleet: the DaemonSet asks for two capabilities, and its command exists" {
 	[[ $(of_yaml add) == "[BPF, PERFMON]" && $(of_yaml drop) == "[ALL]" ]]
 	[[ $(of_yaml privileged) == false && $(of_yaml readOnlyRootFilesystem) == true && $(of_yaml hostPID) == true ]]
 	version=$("$iostrata" --version)
@@ -72,7 +72,7 @@ podman_works() {
 
 serves() { url=$(podman logs $containers 2>&1 | sed -n 's,^serving ,,p') && [[ $url ]]; }
 
-@test "podman: the image serves with two capabilities and nothing else" {
+@test "podman: the image serves with two capabilities only" {
 	podman_works
 	make -s image >"$tmp/built" 2>&1 || { tail -n 5 "$tmp/built"; false; }
 	containers=iostrata-test-$$-serve
@@ -85,7 +85,7 @@ serves() { url=$(podman logs $containers 2>&1 | sed -n 's,^serving ,,p') && [[ $
 	not grep -q 'error' <(podman logs $containers 2>&1)
 }
 
-@test "podman: two containers have their names, and the bytes that each of them read" {
+@test "podman: two containers have their names, and the bytes that each read" {
 	podman_works
 	start serve --listen 127.0.0.1:0 --by container --op read --all-files
 	url=$(sed -n 's,^serving ,,p' "$tmp/err")

@@ -21,7 +21,7 @@ recorded() {
 	expect 0 record -o "$tmp/a.ios" -- dd if=/dev/zero of="$tmp/file" bs=1 count=100003 status=none
 }
 
-@test "export: a full disk is an error, and nothing worse" {
+@test "export: a full disk is an error, and leaves no file" {
 	recorded
 	expect 1 export "$tmp/a.ios" --to otf2 -o "$small/trace"
 	says "cannot write '$small/trace': No space left on device"
@@ -29,7 +29,7 @@ recorded() {
 	expect 0 export "$tmp/a.ios" --to otf2 -o "$tmp/trace"
 }
 
-@test "export: what could not be read leaves no directory behind" {
+@test "export: an unreadable recording leaves no directory" {
 	expect 1 export /etc/passwd --to otf2 -o "$tmp/trace"
 	[[ ! -e $tmp/trace ]]
 	mkdir "$tmp/trace"
@@ -40,7 +40,7 @@ recorded() {
 	[[ -d $tmp/trace ]]
 }
 
-@test "record: a disk without room for anything is left without a file" {
+@test "record: a disk without any room gets no file" {
 	head -c 1M /dev/zero >"$small/filler" || true
 	expect 125 record -o "$small/a.ios" -- true
 	[[ $stderr == *"error: cannot write '$small/a.ios': No space left on device"* && ! -e $small/a.ios ]]
@@ -48,7 +48,7 @@ recorded() {
 	[[ -z $(compgen -G "$small/a.ios*") ]]
 }
 
-@test "record --otf2: a disk without room ends it" {
+@test "record --otf2: a full disk ends the recording" {
 	head -c 1M /dev/zero >"$small/filler" || true
 	expect 125 record --otf2 "$small/trace" -- true
 	[[ $stderr == *"error: cannot"*"No space left on device"* ]]
@@ -61,19 +61,19 @@ recorded() {
 	expect 0 export "$small/trace2/recording.ios" --to otf2 -o "$tmp/trace2"
 }
 
-@test "a recording to the standard output is not mixed with what the command prints" {
+@test "record: -o - does not mix the recording with the command's output" {
 	"$iostrata" record -o - -- sh -c 'echo from the command' 2>"$tmp/err" | "$iostrata" report -j - >"$tmp/out"
 	((PIPESTATUS[0] == 0 && PIPESTATUS[1] == 0))
 	grep -q '^from the command$' "$tmp/err"
 	json '.ops | length > 0' "$tmp/out"
 }
 
-@test "who reads no more of the tables of funcs is no error" {
+@test "funcs: a closed pipe is not an error" {
 	run --separate-stderr bash -c '"$0" funcs "c:getppid" -D 2 0.2 | head -c 1; exit "${PIPESTATUS[0]}"' "$iostrata"
 	((status == 0)) && [[ $stderr != *error* ]]
 }
 
-@test "events: a layer that was not measured has no time, not 0" {
+@test "events: a layer not measured has no time, not 0" {
 	recorded
 	expect 0 report -j "$tmp/a.ios"
 	missing=$(jq -c .missing <<<"$output")
@@ -89,7 +89,7 @@ recorded() {
 	done
 }
 
-@test "a recording that met a full disk is of its first part, and the time after it is told" {
+@test "record: on a full disk the first part is kept, and the missing time is reported" {
 	begin=$(date +%s%N)
 	expect 125 record -o "$small/a.ios" -- sh -c '
 		dd if=/dev/urandom of="$0" bs=512 count=200023 status=none; sleep 1.5' "$tmp/file"

@@ -5,7 +5,7 @@
 load lib
 load funcs
 
-@test "counts are exact by every kind of probe: nesting, recursion, jumps, threads that end inside" {
+@test "funcs: counts are exact with every kind of probe, for nesting, recursion, jumps and ending threads" {
 	tried=0
 	for probe in uprobe.session uprobe.multi uprobe; do
 		has_probe "$probe" || continue
@@ -17,7 +17,7 @@ load funcs
 	((tried > 0)) || skip "no uprobes here"
 }
 
-@test "the self times of all are the totals of the outermost calls" {
+@test "funcs: all self times add up to the totals of the outermost calls" {
 	funcs_of_calls -j --tree "$calls:calls_*"
 	json --argjson counts "$counts" "$is_exact" "$tmp/out"
 	json '([.functions[].self_ns // 0] | add) as $self |
@@ -32,7 +32,7 @@ load funcs
 	json '.functions | all(.count - .unreturned == ([.hist[][2]] | add // 0))' "$tmp/out"
 }
 
-@test "times are those that the program measures itself, within 5 %" {
+@test "funcs: times equal the program's measurements within 5 %" {
 	# calls so long that the probes, which are in the program's own time, are less than that
 	libc_copy
 	"$iostrata" funcs -j "$tmp/libc.so.6:p*" -- bash -c 'LD_LIBRARY_PATH=$3 "$0" "$1" >"$2"' "$calls" \
@@ -41,7 +41,7 @@ load funcs
 		(.total_ns / .count / $said[0].pread_ns | . > 0.95 and . <= 1)' "$tmp/out"
 }
 
-@test "text: a table, a tree, histograms, in 80 columns" {
+@test "funcs: table, tree and histograms fit 80 columns" {
 	funcs_of_calls --tree -H "$calls:calls_*"
 	grep -qE '^calls_leaf +[^ ]+ +233 ' "$tmp/out"
 	grep -qE '^calls_again +[^ ]+ +1,111 ' "$tmp/out"
@@ -55,7 +55,7 @@ load funcs
 	printable "$tmp/out"
 }
 
-@test "--csv is what trace-cmd's readers take, --folded what flame graphs are made of" {
+@test "funcs: --csv and --folded have the formats of trace-cmd and of flame graphs" {
 	funcs_of_calls --csv "$calls:calls_*"
 	grep -qxE 'calls_mid\(\),46,[0-9]+\.[0-9]{3}' "$tmp/out"
 	(($(wc -l <"$tmp/out") == 9))
@@ -64,7 +64,7 @@ load funcs
 	not grep -vE '^[a-z_;]+ [0-9]+$' "$tmp/out"
 }
 
-@test "--by: a row per thread, process and command; --sort and -n" {
+@test "funcs: --by has a row per thread, process or command, and --sort and -n apply" {
 	funcs_of_calls -j --by tid "$calls:calls_die"
 	json '.functions == []' "$tmp/out" # none of them returned
 	funcs_of_calls -j --by comm "$calls:calls_*"
@@ -76,7 +76,7 @@ load funcs
 	grep -A1 '^function' "$tmp/out" | grep -q '^calls_again'
 }
 
-@test "--subtract takes the cost of the probes off, and says so" {
+@test "funcs: --subtract takes off the cost of the probes, and says so" {
 	# the least of some runs: whatever else the machine does makes it more
 	total='[.functions[] | select(.name == "calls_top") | .total_ns] | add'
 	for i in 1 2 3; do
@@ -102,7 +102,7 @@ load funcs
 	grep -q 'which is subtracted' "$tmp/out"
 }
 
-@test "INTERVAL and COUNT: what happened in each, once" {
+@test "funcs: each call is in exactly one of the intervals" {
 	spawn bash -c 'while :; do "$0" /etc/passwd >/dev/null; sleep 0.05; done' "$calls"
 	expect 0 funcs -j "$calls:calls_top" 0.2 3
 	[[ $(grep -c '' <<<"$output") == 3 ]]
@@ -128,7 +128,7 @@ load funcs
 
 # The first functions are probed for a second when the last function is. They are not more, since removing the probes
 # takes as long, after the test, and delays the next test.
-@test "what is called while functions are being attached is not in the first interval" {
+@test "funcs: calls during the attaching are not in the first interval" {
 	has_probe uprobe || skip "no uprobes here"
 	libc_copy
 	cp "$calls" "$tmp/calls"
@@ -138,7 +138,7 @@ load funcs
 		.[0] < 3 * (.[1:] | max)' <<<"$output"
 }
 
-@test "options that exclude one another, and limits" {
+@test "funcs: contradicting options and wrong limits are refused" {
 	expect 2 funcs --tree --by pid vfs_read
 	says 'exclude one another'
 	expect 2 funcs --csv --tree vfs_read
@@ -153,7 +153,7 @@ load funcs
 	says "'frob' for --probe"
 }
 
-@test "the end: by a signal, by kill -9; nothing stays in the kernel" {
+@test "funcs: after a signal or kill -9 nothing stays in the kernel" {
 	start funcs "$calls:calls_*"
 	ids=$(bpf_ids "$pid")
 	[[ -n $ids ]]
@@ -167,7 +167,7 @@ load funcs
 	wait_until gone "$ids"
 }
 
-@test "a call that does not return while it is traced is in no figure, and nothing is lost" {
+@test "funcs: a call still in progress is in no figure, and is not a loss" {
 	libc_copy
 	start funcs -j "$tmp/libc.so.6:clock_nanosleep"
 	spawn env LD_LIBRARY_PATH="$tmp" sleep 100
@@ -177,7 +177,7 @@ load funcs
 	json '[.functions[].count] == [1] and .missed == 0 and all(.lost[]; . == 0)' "$tmp/out"
 }
 
-@test "Ctrl-C while hundreds of functions are being attached: ends at once, nothing stays" {
+@test "funcs: Ctrl-C during the attaching ends at once, and nothing stays in the kernel" {
 	has_probe uprobe || skip "no uprobes here"
 	libc_copy
 	env --default-signal=INT "$iostrata" funcs --probe uprobe --max 100000 "$tmp/libc.so.6:*" \
@@ -196,7 +196,7 @@ load funcs
 
 holds_many() { (($(bpf_ids "$pid" | wc -l) > 60)); }
 
-@test "many functions one by one: detached when it has ended, and nothing waits for that" {
+@test "funcs: many functions probed one by one are detached after the end, and the prompt does not wait" {
 	has_probe uprobe || skip "no uprobes here"
 	libc_copy
 	start funcs --probe uprobe "$tmp/libc.so.6:ar*"
@@ -210,7 +210,7 @@ holds_many() { (($(bpf_ids "$pid" | wc -l) > 60)); }
 	[[ $output == traced* ]]
 }
 
-@test "two instances count the same" {
+@test "funcs: two instances count the same" {
 	start funcs -j "$calls:calls_*"
 	funcs_of_calls -j "$calls:calls_*"
 	cp "$tmp/out" "$tmp/second"

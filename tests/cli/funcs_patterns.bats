@@ -5,14 +5,14 @@
 load lib
 load funcs
 
-@test "functions of a program for one address only: its file is elsewhere in memory" {
+@test "funcs: a program's file mapped at another address is traced" {
 	cc -O1 -no-pie -Wl,-Ttext-segment=0x10000000 -pthread -o "$tmp/fixed" tests/calls.c
 	run -0 --separate-stderr "$iostrata" funcs --csv "$tmp/fixed:calls_mid" -- "$tmp/fixed" /etc/passwd
 	[[ $output == *'calls_mid(),46,'* ]]
 }
 
 # xz of all symbols, as distributions pack some
-@test "functions of a stripped program that has .gnu_debugdata" {
+@test "funcs: a stripped program with .gnu_debugdata has its functions" {
 	objcopy --only-keep-debug "$calls" "$tmp/debug"
 	xz -c --check=crc32 "$tmp/debug" >"$tmp/debug.xz"
 	objcopy --add-section .gnu_debugdata="$tmp/debug.xz" "$BATS_FILE_TMPDIR/stripped" "$tmp/packed"
@@ -28,7 +28,7 @@ no_debug_file() {
 	says "stripped' has no symbols|no function matches" 'debug symbols|inlined'
 }
 
-@test "functions of a stripped program whose symbols are in a debug file" {
+@test "funcs: a stripped program with a debug file has its functions" {
 	objcopy --only-keep-debug "$calls" "$tmp/calls.debug"
 	objcopy --strip-all --add-gnu-debuglink="$tmp/calls.debug" "$calls" "$tmp/stripped"
 	expect 0 funcs --list "$tmp/stripped:calls_*"
@@ -86,7 +86,7 @@ no_debug_file() {
 	no_debug_file "$tmp/linked/stripped"
 }
 
-@test "C++ functions: by the names that people write, and by those of the symbols" {
+@test "funcs: C++ functions match by their name in C++ and by their symbol" {
 	cat >"$tmp/m.cc" <<-'EOT'
 		#include <unistd.h>
 		namespace ns {
@@ -127,7 +127,7 @@ no_debug_file() {
 	says "cannot read '$tmp/no:where': No such file"
 }
 
-@test "functions whose implementation is chosen at run time (IFUNC)" {
+@test "funcs: an IFUNC is traced by the chosen implementation" {
 	cc -O0 -fno-builtin -o "$tmp/m" -x c - <<-'EOT'
 		#include <string.h>
 		int main(int argc, char **argv)
@@ -170,7 +170,7 @@ no_debug_file() {
 	says 'fast cannot be traced: .*chosen at run time \(IFUNC\) and not known here: debug symbols'
 }
 
-@test "--list says what is meant" {
+@test "funcs: --list shows the functions that a pattern matches" {
 	expect 0 funcs --list "$calls:/^calls_(top|mid)$/"
 	[[ $output == *"calls_mid [$calls]"* && $output == *"2 functions"* ]]
 	expect 0 funcs --list "$calls:calls_*" '!*t*'
@@ -186,7 +186,7 @@ no_debug_file() {
 		"$tmp/out"
 }
 
-@test "patterns that mean nothing" {
+@test "funcs: wrong patterns are clear errors" {
 	expect 1 funcs 'vfs_raed'
 	says "no function matches 'vfs_raed'" 'did you mean: .*vfs_read'
 	expect 1 funcs "$calls:nothing_*"
@@ -223,7 +223,7 @@ no_debug_file() {
 	says 'is no program or library'
 }
 
-@test "a program of another architecture is not probed" {
+@test "funcs: a program for another architecture is refused" {
 	cp "$(realpath /bin/bash)" "$tmp/foreign"
 	printf '\4' | dd of="$tmp/foreign" bs=1 seek=18 conv=notrunc status=none # e_machine, its low byte
 	[[ $(od -An -td1 -j5 -N1 "$tmp/foreign") -eq 1 ]] || skip "big endian"
@@ -231,7 +231,7 @@ no_debug_file() {
 	says "foreign' is for another architecture"
 }
 
-@test "a pattern with ! that leaves nothing is named, and not the one that matched" {
+@test "funcs: a pattern with ! that leaves nothing is named in the error" {
 	expect 1 funcs --list vfs_read '!ext4_*' '!vfs_*'
 	says "'!vfs_\*' excludes all functions that 'vfs_read' matches"
 	expect 1 funcs "!$calls:calls_*" "$calls:calls_top"
@@ -243,7 +243,7 @@ no_debug_file() {
 	[[ $output == *'jiffies: not traced: no function matches'* ]]
 }
 
-@test "a function with two names is one, and left out if it is to be by either" {
+@test "funcs: a function with two names counts once, and ! with either name leaves it out" {
 	cc -O1 -x c -o "$tmp/names" - <<-'EOT'
 		__attribute__((noinline)) void other(void) { __asm__ volatile("nop"); }
 		void second(void) __attribute__((alias("other")));
@@ -258,7 +258,7 @@ no_debug_file() {
 }
 
 # As C++ has them: longer than what is kept of a name that is shown in a table.
-@test "a function with a very long name" {
+@test "funcs: a function with a very long name is traced" {
 	name=_Z$(printf 'x%.0s' {1..1100})
 	cc -O1 -x c -o "$tmp/long" - <<-EOT
 		__attribute__((noinline)) void f(void) __asm__("${name}1");
@@ -276,7 +276,7 @@ no_debug_file() {
 }
 
 # The kernel keeps the returns of a thread in a list, and kills who does not come back in that order.
-@test "calls of programs that switch stacks are counted, without times" {
+@test "funcs: calls in programs that switch stacks are counted, without times" {
 	cc -O1 -x c -o "$tmp/swap" - <<-'EOT'
 		#include <ucontext.h>
 		static ucontext_t a, b;
@@ -339,7 +339,7 @@ no_debug_file() {
 }
 
 # A program that unwinds the stack finds the kernel's return address, and no handler behind it.
-@test "programs that unwind the stack are probed with --risk-exceptions only" {
+@test "funcs: programs that unwind the stack need --risk-exceptions" {
 	cc -O1 -x c -o "$tmp/throws" - -lgcc_s <<-'EOT'
 		#include <unwind.h>
 		__attribute__((noinline)) void leaf(void) { __asm__ volatile("nop"); }
@@ -381,7 +381,7 @@ no_debug_file() {
 	[[ $output == *': not traced: it unwinds the stack'* ]]
 }
 
-@test "a kernel without function probes: kernel functions exit 3, with what would help" {
+@test "funcs: on a kernel without function probes, kernel functions give exit status 3 and a hint" {
 	[[ ! -e /sys/bus/event_source/devices/kprobe ]] || skip "this kernel has kprobes"
 	expect 3 funcs vfs_read -D 0.1
 	says 'functions cannot be probed' 'CONFIG_KPROBE_EVENTS.*c:pread'
@@ -392,7 +392,7 @@ no_debug_file() {
 # runs PROGRAM: the spawned process does, not the shell before it.
 runs() { [[ $(readlink "/proc/$spawned_pid/exe") == "$1"* ]]; }
 
-@test "-p: the file is that of the process, which may have other mounts; a file it does not use is told" {
+@test "funcs -p: the file is looked up in the process's mounts, and an unused file is refused" {
 	mkdir "$tmp/here" "$tmp/there"
 	for name in here there; do
 		cc -O0 -o "$tmp/$name/app" -x c - <<-EOT
@@ -436,7 +436,7 @@ runs() { [[ $(readlink "/proc/$spawned_pid/exe") == "$1"* ]]; }
 }
 
 # The switch is in a library, as Python's greenlet is: nothing in the traced file tells of it.
-@test "-p: calls of a process that switches stacks are counted, without times" {
+@test "funcs -p: calls in a process that switches stacks are counted, without times" {
 	cc -O1 -shared -fPIC -o "$tmp/libco.so" -x c - <<-'EOT'
 		#include <ucontext.h>
 		static ucontext_t a, b;
@@ -478,7 +478,7 @@ runs() { [[ $(readlink "/proc/$spawned_pid/exe") == "$1"* ]]; }
 	kill -0 "$spawned_pid"
 }
 
-@test "a traced program that a fault kills: the probes may be the cause" {
+@test "funcs: if a fault kills a traced program, a message names the probes as possible cause" {
 	cc -O1 -o "$tmp/dies" -x c - <<-'EOT'
 		#include <signal.h>
 		#include <stdlib.h>

@@ -26,7 +26,7 @@ first_row() { screen | sed -n 4p; }
 
 begins_with() { [[ $(first_row) == "$1"* ]]; }
 
-@test "funcs: the terminal is as it was, however it ends" {
+@test "funcs: each way to end restores the terminal" {
 	pane 80 24 "CALLS=$calls"
 	local how
 	for how in q INT TERM SEGV; do
@@ -43,7 +43,7 @@ begins_with() { [[ $(first_row) == "$1"* ]]; }
 	screen_ended 0
 }
 
-@test "funcs: keys sort, reverse, scroll, pause, and show the tree" {
+@test "funcs: keys sort, reverse, scroll, pause and show the tree" {
 	pane 80 24 "CALLS=$calls"
 	funcs --tree 0.3
 	wait_until shows '^    calls_leaf +[0-9]' # begins with the tree that was asked for
@@ -77,7 +77,7 @@ begins_with() { [[ $(first_row) == "$1"* ]]; }
 	screen_ended 0
 }
 
-@test "funcs: the screen at three sizes, and rows beyond its end" {
+@test "funcs: the screen fits three sizes, and scrolls to further rows" {
 	pane 80 24 "CALLS=$calls"
 	funcs --sort count 0.2
 	local size
@@ -98,7 +98,7 @@ begins_with() { [[ $(first_row) == "$1"* ]]; }
 	screen_ended 0
 }
 
-@test "funcs: text, where there is no interval, no terminal, or -b" {
+@test "funcs: without an interval or a terminal, or with -b, text is printed" {
 	run -0 script -qec "'$iostrata' funcs -b '$calls:calls_*' 0.2 2" /dev/null
 	(($(grep -c 'a probe costs' <<<"$output") == 2))
 	run -0 script -qec "env TERM=dumb '$iostrata' funcs '$calls:calls_*' 0.2 2" /dev/null
@@ -109,7 +109,7 @@ begins_with() { [[ $(first_row) == "$1"* ]]; }
 	[[ $output == *'calls_leaf(),'* ]]
 }
 
-@test "funcs: a bar on a terminal while many functions are attached one by one" {
+@test "funcs: a terminal shows a bar while many functions are attached" {
 	cp "$(ldd "$iostrata" | awk '/libc\.so/ { print $3 }')" "$tmp/libc.so.6"
 	run -0 script -qec "'$iostrata' funcs --probe uprobe '$tmp/libc.so.6:a*' -D 0.1" /dev/null
 	grep -qE 'attaching \[\** *\] [0-9]+/[0-9]+' <<<"$output"

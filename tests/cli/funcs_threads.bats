@@ -6,7 +6,7 @@
 load lib
 load funcs
 
-@test "calls that execute another program do not return, and are over" {
+@test "funcs: calls that execute another program end without a return" {
 	cc -O1 -x c -o "$tmp/exec" - <<-'EOT'
 		#include <stdio.h>
 		#include <stdlib.h>
@@ -30,7 +30,7 @@ load funcs
 
 # No traced function catches these jumps, so nothing else tells that the calls are over. The calls are over, too, after
 # the thread was deeper in such functions than there is room for.
-@test "calls that are left over megabytes of stack, or from the stack for signals" {
+@test "funcs: calls left over megabytes of stack, or from the signal stack, are counted without a return" {
 	cc -O1 -x c -o "$tmp/far" - <<-'EOT'
 		#include <alloca.h>
 		#include <setjmp.h>
@@ -86,7 +86,7 @@ load funcs
 }
 
 # More than there is room for: those are lost, which is told once.
-@test "thousands of threads in a function" {
+@test "funcs: thousands of threads in a function are all counted" {
 	cc -O1 -pthread -x c -o "$tmp/crowd" - <<-'EOT'
 		#include <pthread.h>
 		enum { N = 4001 };
@@ -119,7 +119,7 @@ load funcs
 	((tried > 0)) || skip "no uprobes here"
 }
 
-@test "-p: only that process is probed, where the kernel can; all its threads, and what it executes" {
+@test "funcs -p: only the process is probed where the kernel can, with all its threads and after an exec" {
 	tried=0
 	spawn bash -c 'while :; do "$0" /etc/passwd >/dev/null; sleep 0.05; done' "$calls" # somebody else
 	for probe in uprobe.session uprobe.multi uprobe; do
@@ -140,7 +140,7 @@ load funcs
 }
 
 # The process is killed at the last moment: when the tool asks for its first link.
-@test "-p: a process that ends while functions are being attached" {
+@test "funcs -p: a process that ends during the attaching is an error" {
 	has_probe uprobe.session && has_uprobe_pid || skip "probes are not in one process here"
 	libc_copy
 	cc -shared -fPIC -x c -o "$tmp/ends.so" - <<-'EOT'
@@ -172,7 +172,7 @@ load funcs
 	says "process $spawned_pid has ended"
 }
 
-@test "-p: c: is the C library of that process" {
+@test "funcs -p: c: means the C library of the process" {
 	libc_copy
 	spawn env LD_LIBRARY_PATH="$tmp" sleep 100
 	wait_until grep -q "$tmp/libc" "/proc/$spawned_pid/maps"
@@ -192,7 +192,7 @@ load funcs
 	says "process $spawned_pid uses no C library"
 }
 
-@test "-p: a process whose first thread has ended" {
+@test "funcs -p: a process with an ended first thread is traced" {
 	cc -O1 -pthread -x c -o "$tmp/headless" - <<-'EOT'
 		#include <pthread.h>
 		#include <unistd.h>

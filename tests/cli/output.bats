@@ -37,7 +37,7 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 	'--by container' '--by cache' '-T syscall' '-T blk' '-T blk -Q -m' '--overhead' '--by file -m' '--slowest 3 -m'
 	'--helpers' '--helpers -v' '--why' '--why -m')
 
-@test "stdout that cannot be written is an error that is told" {
+@test "output: an stdout that cannot be written is an error" {
 	for args in --help --version "breakdown --help" "breakdown --version" "doctor --help" doctor \
 		"doctor --json" "doctor --probes" "breakdown -D 0.1" "breakdown -j -D 0.1" "breakdown 0.1 3"; do
 		for to in /dev/full closed; do
@@ -56,18 +56,18 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 	done
 }
 
-@test "a closed stdout is called what it is" {
+@test "output: a closed stdout is named in the error" {
 	run bash -c '"$0" "$@" 2>&1 >&-' "$iostrata" breakdown -D 0.1
 	[[ $output == *"cannot write the output: Bad file descriptor"* ]]
 }
 
-@test "with a command, too: 125" {
+@test "output: an stdout that cannot be written gives 125 with a command" {
 	run bash -c '"$0" "$@" 2>&1 >/dev/full' "$iostrata" breakdown -o - -- true
 	((status == 125))
 	[[ $output == *"error: cannot write the output: No space left on device"* ]]
 }
 
-@test "a file with nothing in it is not left behind" {
+@test "output: no empty file is left" {
 	expect 127 breakdown -o "$tmp/file" -- nosuch-command-anywhere
 	expect 126 breakdown -o "$tmp/file" -- /etc/passwd
 	expect 1 breakdown -o "$tmp/file" -p "$(sh -c 'echo $$')" -D 0.1
@@ -90,7 +90,7 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 	done
 }
 
-@test "-o - is the standard output, which is then not the command's with --json" {
+@test "output: -o - with --json takes the standard output from the command" {
 	cd "$tmp"
 	expect 0 breakdown -o - -- true
 	[[ $output == traced* && ! -e - ]]
@@ -106,7 +106,7 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 	[[ $output == *"cannot write the output"* ]]
 }
 
-@test "-o of a device or of an open descriptor is written to, and nothing is removed" {
+@test "output: -o writes to a device or an open descriptor, and removes nothing" {
 	for out in /dev/stderr /dev/fd/2; do
 		"$iostrata" breakdown -D 0.1 -o "$out" 2>"$tmp/err"
 		grep -q '^traced\|^no I/O' "$tmp/err"
@@ -120,7 +120,7 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 	[[ $output == *"error: cannot create '/dev/fd/99': Bad file descriptor"* ]]
 }
 
-@test "a reader that goes away ends it" {
+@test "output: a closed pipe ends the run" {
 	begin=$SECONDS
 	run --separate-stderr bash -c '"$0" breakdown 1 300 | head -n 1; echo "${PIPESTATUS[0]}"' "$iostrata"
 	((SECONDS - begin < 290)) # all intervals take 300 s
@@ -132,7 +132,7 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 	[[ ${lines[1]} == 7 && $stderr == "tracing the command" ]]
 }
 
-@test "every line fits 80 columns" {
+@test "output: every line fits 80 columns" {
 	name=$dir/$(printf 'a-long-name-%.0s' {1..19})$'\u6f22\u5b57'
 	for mode in "${every_mode[@]}"; do
 		# shellcheck disable=SC2086 # words
@@ -146,7 +146,7 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 	done
 }
 
-@test "no colours unless on a terminal, and not with NO_COLOR" {
+@test "output: colours are on terminals only, and not with NO_COLOR" {
 	breakdown_of_work "$dir/file"
 	not grep -q $'\e' "$tmp/out"
 	TERM=xterm script -qec "$iostrata breakdown -- cat $dir/file" /dev/null </dev/null >"$tmp/terminal"
@@ -157,7 +157,7 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 	not grep -q $'\e' "$tmp/terminal"
 }
 
-@test "JSON is one object a line, and its figures agree with each other" {
+@test "output: JSON is one object per line, and its figures agree" {
 	for mode in '' '-H' '--slowest 3' '--by pid' '--by comm' '--by file' '--by cgroup' '--by dev' \
 		'--by container' '--by cache' '--helpers' '--why' '--overhead'; do
 		# shellcheck disable=SC2086 # words
@@ -176,7 +176,7 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 	done
 }
 
-@test "JSON of a layer alone" {
+@test "output: -T gives JSON for a single layer" {
 	breakdown_of_work "$dir/file" -j -T syscall
 	json '.ops == [] and (.layers | length > 0) and (.layers | all(.layer == "syscall" and .call != null))
 		and ([.layers[] | select(.call == "fsync") | .count] | add) == 23' "$tmp/out"
@@ -187,7 +187,7 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 		json '.requests | map(select(.op == "W" and .count > 0)) | length > 0' "$tmp/out"
 }
 
-@test "what is counted is what was done" {
+@test "output: counts equal the work done" {
 	breakdown_of_work "$dir/file" -j --by file
 	for op in write fsync read close; do
 		json --arg f "$dir/file" --arg op $op \
@@ -198,7 +198,7 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 		"$tmp/out"
 }
 
-@test "what is missing is null and has its name in the list" {
+@test "output: a missing figure is null, and is in the list of missing ones" {
 	breakdown_of_work "$dir/file" -j
 	# fs also where none of a file system's functions is probed, vfs of operations that go through none of its own
 	json '.missing as $m | .ops | all(.op as $op | .strata | to_entries | all((.value == null) == (.key | IN($m[]))
@@ -217,7 +217,7 @@ hostile=$'h\e[31m\n\x01\xff</script>&"\'\\\u202e'
 hostile_safe='h\x1b[31m\x0a\x01\xff</script>&"'"'"'\\\xe2\x80\xae'
 hostile_utf8=$'h\e[31m\n\x01\ufffd</script>&"\'\\\u202e'
 
-@test "hostile file names in text" {
+@test "output: hostile file names are made safe in text" {
 	mkdir "$dir/${hostile%/*}"
 	for mode in '--by file' '--slowest 1000'; do
 		# shellcheck disable=SC2086 # words
@@ -227,7 +227,7 @@ hostile_utf8=$'h\e[31m\n\x01\ufffd</script>&"\'\\\u202e'
 	done
 }
 
-@test "hostile file names in JSON" {
+@test "output: hostile file names are made safe in JSON" {
 	mkdir "$dir/${hostile%/*}"
 	for mode in '--by file' '--slowest 1000'; do
 		# shellcheck disable=SC2086 # words
@@ -243,7 +243,7 @@ hostile_utf8=$'h\e[31m\n\x01\ufffd</script>&"\'\\\u202e'
 	done
 }
 
-@test "a name that looks like an escape is not taken for one" {
+@test "output: a file name that looks like an escape sequence stays distinct" {
 	name='x\x1b[31m'
 	breakdown_of_work "$dir/$name" --by file
 	grep -qF '/x\\x1b[31m ' "$tmp/out"
@@ -257,7 +257,7 @@ hostile_utf8=$'h\e[31m\n\x01\ufffd</script>&"\'\\\u202e'
 	says "'x..x1b.31m'"
 }
 
-@test "the length of an operation without one is not known" {
+@test "output: an operation without a length has null" {
 	"$iostrata" breakdown -j --slowest 1000 --op fsync -- bash -c 'work "$0"' "$dir/file" >"$tmp/out"
 	json '.slowest | length == 23 and all(.len == null)' "$tmp/out"
 	"$iostrata" breakdown -j --slowest 1000 --op write -- bash -c 'work "$0"' "$dir/file" >"$tmp/out"
@@ -267,7 +267,7 @@ hostile_utf8=$'h\e[31m\n\x01\ufffd</script>&"\'\\\u202e'
 	not grep -q length "$tmp/out"
 }
 
-@test "hostile process names" {
+@test "output: hostile process names are made safe" {
 	name=$'c\e[1m\xff</script>'
 	echo text >"$dir/file"
 	named=("$python" -c 'import os, sys
@@ -287,7 +287,7 @@ open(sys.argv[2]).read()' "$name" "$dir/file")
 	done
 }
 
-@test "hostile names that are asked for" {
+@test "output: hostile names in filters are made safe" {
 	"$iostrata" breakdown --comm $'\e[31m\xff' -D 0.2 >"$tmp/out" 2>"$tmp/err"
 	grep -qF -- '--comm \x1b[31m\xff' "$tmp/out"
 	printable "$tmp/out"
@@ -300,14 +300,14 @@ open(sys.argv[2]).read()' "$name" "$dir/file")
 	printable "$tmp/err"
 }
 
-@test "nothing to show is told" {
+@test "output: a run without I/O says so" {
 	"$iostrata" breakdown --comm nobody-has-it -D 0.2 >"$tmp/out"
 	grep -q '^no I/O seen in .*--comm nobody-has-it' "$tmp/out"
 	"$iostrata" breakdown -j --comm nobody-has-it -D 0.2 >"$tmp/out"
 	json '.ops == []' "$tmp/out"
 }
 
-@test "doctor says what works" {
+@test "doctor: the table lists what works" {
 	expect 0 doctor
 	[[ $output =~ syscall\ +yes ]]
 	verdict=$(sed -n '/^breakdown/,/^[^ b]/p' <<<"$output" | sed '$d' | tr -s ' \n' ' ')
@@ -330,7 +330,7 @@ open(sys.argv[2]).read()' "$name" "$dir/file")
 	json '.probes | map(select(.loads)) | length > 10'
 }
 
-@test "the slowest of one file system: those of others are not sent" {
+@test "--slowest: with --fs, operations on other file systems are not sent" {
 	local file=/dev/shm/iostrata-slowest
 	head -c 8192 /dev/zero >"$file"
 	expect 0 breakdown -j --slowest 5 --fs tmpfs -- cmp "$file" "$file"
@@ -340,7 +340,7 @@ open(sys.argv[2]).read()' "$name" "$dir/file")
 	rm "$file"
 }
 
-@test "the time of day is that of the caller's zone, which is read from a file" {
+@test "output: the time of day is in the caller's zone, read from a file" {
 	[[ $(TZ=Asia/Tokyo date +%z) == +0900 ]] || skip "no zones are installed"
 	TZ=Asia/Tokyo "$iostrata" breakdown -j 0.1 2 -- sleep 1 >"$tmp/out"
 	json '.time | endswith("+09:00")' "$tmp/out"
@@ -348,13 +348,13 @@ open(sys.argv[2]).read()' "$name" "$dir/file")
 	json '.time | endswith("+09:00")' "$tmp/out"
 }
 
-@test "an operation longer than its interval: no share of its threads' time in that" {
+@test "intervals: an operation longer than its interval gives no share of thread time" {
 	"$iostrata" breakdown -o - --all-files 0.4 -- sh -c 'sleep 1 | cat' >"$tmp/out"
 	grep -q 's in I/O' "$tmp/out"
 	[[ $(grep -oE '\([0-9]+ %' "$tmp/out" | tr -dc '0-9\n' | awk '$1 > 100' | wc -l) == 0 ]]
 }
 
-@test "--json takes -v, -n and --no-hist" {
+@test "output: --json works with -v, -n and --no-hist" {
 	breakdown_of_work "$dir/file" -j -v
 	json '[.ops[] | select(.op == "fsync") | .call] == ["fsync"]
 		and ([.ops[] | select(.op == "meta") | .call] | length > 1 and all(. != null))
@@ -372,7 +372,7 @@ open(sys.argv[2]).read()' "$name" "$dir/file")
 	json '.local_time | test("^[0-9]{4}-[0-9]{2}-[0-9]{2}T")'
 }
 
-@test "an ioctl on a file system is meta, and so are mount, swapon and chdir; others are not" {
+@test "operations: ioctls on file systems, mount, swapon and chdir are meta, other ioctls are not" {
 	: >"$dir/file"
 	"$iostrata" breakdown -j -v --op meta -o "$tmp/out" -- "$python" -c 'import ctypes, fcntl, os, sys
 f = os.open(sys.argv[1], os.O_RDWR)
@@ -390,7 +390,7 @@ for i in range(5): c.mount(b"none", b"/nosuch", b"tmpfs", 0, None)' "$dir/file"
 	json '[.ops[] | select(.call == "mount") | .count, .errors] == [5, 5]' "$tmp/out"
 }
 
-@test "--append writes at the end of a file, also after somebody has cut it off" {
+@test "--append: the file's end is written to, even after it was truncated" {
 	for i in 1 2; do
 		expect 0 breakdown -j -D 0.1 -o "$tmp/log" --append
 	done
@@ -409,7 +409,7 @@ for i in range(5): c.mount(b"none", b"/nosuch", b"tmpfs", 0, None)' "$dir/file"
 	says "--append has no meaning without -o FILE"
 }
 
-@test "the title of a process is its name" {
+@test "--by pid: a process's title is its name" {
 	echo text >"$dir/file"
 	expect 0 breakdown -j --by pid --op read --file "$dir/file" -D 1 -- bash -c '
 		exec -a "worker: writes all" "$0" -c "import os, sys, time

@@ -53,7 +53,7 @@ same() {
 	(($(command jq length "$tmp/page") > 0))
 }
 
-@test "page: the figures are those of report --json, and nothing is loaded or complained of" {
+@test "page: the figures equal report --json, and nothing is loaded or reported by the browser" {
 	need_browser
 	browse "$page"
 	same ops
@@ -89,7 +89,7 @@ same() {
 	[[ $(seen '.labels | length > 4 and all(length > 20)') == true && $(seen .wide) == 0 ]]
 }
 
-@test "page: hostile names are text" {
+@test "page: hostile names stay text" {
 	need_browser
 	browse "$page" 'return [...document.querySelectorAll("#by-file td:first-child")]
 		.map(c => c.childElementCount + c.textContent)'
@@ -205,7 +205,7 @@ data_of() { # PAGE: its JSON
 	[[ ! -e $tmp/no.html ]]
 }
 
-@test "page: with --base, what compare says is on top" {
+@test "page: with --base, the page begins with compare's answer" {
 	"$BATS_FILE_TMPDIR/records" "$tmp/old.ios" 20011 3
 	"$BATS_FILE_TMPDIR/records" "$tmp/new.ios" 20011 4 fsync device 20
 	expect 0 report --html "$tmp/c.html" --base "$tmp/old.ios" "$tmp/new.ios"
@@ -233,7 +233,7 @@ data_of() { # PAGE: its JSON
 	[[ ! -e $tmp/no.html ]]
 }
 
-@test "page: the pattern of a real file is told in words" {
+@test "page: the pattern of a real file is described in words" {
 	need_root
 	dir=$(disk_dir)
 	dd if=/dev/zero of="$dir/data" bs=1M count=8 status=none
@@ -439,7 +439,7 @@ again() {
 	[[ $output == *"helped by thread-"* ]]
 }
 
-@test "page: breakdown has one, too, and says what it has not" {
+@test "page: breakdown --html makes a page, and lists its missing parts" {
 	need_root
 	dir=$(disk_dir)
 	expect 0 breakdown --html "$tmp/b.html" --by file --slowest 3 -- \
@@ -494,7 +494,7 @@ assert seen <= keys and (len(keys) > 100 or seen == keys), (seen ^ keys)' "$tmp/
 	done
 }
 
-@test "page: breakdown --pattern tells in the kernel what report tells of a recording" {
+@test "page: breakdown --pattern has the same figures as report for a recording" {
 	need_root
 	dir=$(disk_dir)
 	dd if=/dev/zero of="$dir/data" bs=1M count=8 status=none
@@ -523,7 +523,7 @@ assert seen <= keys and (len(keys) > 100 or seen == keys), (seen ^ keys)' "$tmp/
 	command jq -e '.unpatterned == 0 and all(.requests[]; .pattern == null)' "$tmp/live"
 }
 
-@test "page: breakdown --pattern: requests by disk, and what it cannot do" {
+@test "page: breakdown --pattern has requests by disk, and none without the option" {
 	need_root
 	dir=$(disk_dir)
 	COLUMNS=300 expect 0 breakdown --pattern -o "$tmp/text" -- \
@@ -548,7 +548,7 @@ assert seen <= keys and (len(keys) > 100 or seen == keys), (seen ^ keys)' "$tmp/
 	says "--html and --pattern exclude one another"
 }
 
-@test "page: report --pattern and JSON tell size and pattern, as the page does" {
+@test "page: report --pattern and JSON have the page's sizes and patterns" {
 	need_root
 	dir=$(disk_dir)
 	dd if=/dev/zero of="$dir/data" bs=1M count=8 status=none

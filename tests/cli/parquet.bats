@@ -99,7 +99,7 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 	done
 }
 
-@test "parquet: of a recording of this machine, strata add up, and who has no name is null" {
+@test "parquet: in a recording from this machine, strata add up, and missing names are null" {
 	need_root
 	need duckdb
 	dir=$(disk_dir)
@@ -122,7 +122,7 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 	done
 }
 
-@test "parquet: the file says what it is of, what is missing, what was lost" {
+@test "parquet: a file names its recordings, missing figures and losses" {
 	need duckdb
 	"$records" -h db1 "$tmp/a.ios" 101
 	"$records" -h db2 -k 6.12.1 "$tmp/b.ios" 101
@@ -164,7 +164,7 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 	[[ $(cd "$tmp/none" && echo *) == "losses.parquet operations.parquet requests.parquet" ]]
 }
 
-@test "parquet: partitions are directories, which engines prune by" {
+@test "parquet: engines skip directories of other partitions" {
 	need duckdb
 	for host in db1 db%/2 ''; do # four hours from 22:13 UTC on
 		"$records" -h "$host" -g 2000000 "$tmp/x${host/\//}.ios" 10007
@@ -190,7 +190,7 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 	[[ -s $tmp/hours/operations/hour=2023-11-14T23/operations.parquet ]]
 }
 
-@test "parquet: to append adds files and changes none" {
+@test "parquet: --append adds files and changes none" {
 	"$records" "$tmp/a.ios" 1009
 	expect 0 export "$tmp/a.ios" --to parquet --append -o "$tmp/t"
 	sha256sum "$tmp"/t/*.parquet >"$tmp/sums"
@@ -204,7 +204,7 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 	[[ $(find "$tmp/t" -type f | wc -l) == 9 ]]
 }
 
-@test "parquet: what has a name is complete, however the export ends" {
+@test "parquet: a file with a name is complete after each way to end" {
 	"$records" "$tmp/a.ios" 400009
 	for signal in KILL TERM INT; do
 		for after in 0.02 0.1 0.3; do
@@ -222,7 +222,7 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 	done
 }
 
-@test "parquet: a full disk is told, and leaves nothing incomplete" {
+@test "parquet: a full disk is an error, and leaves no incomplete file" {
 	need_root
 	"$records" "$tmp/a.ios" 100003
 	mkdir "$tmp/small"
@@ -232,7 +232,7 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 	[[ -z $(find "$tmp/small" -type f) ]]
 }
 
-@test "parquet: a recording that is cut off is exported up to there, and the others" {
+@test "parquet: a truncated recording is exported up to its end, the others whole" {
 	need duckdb
 	"$records" "$tmp/a.ios" 100003
 	"$records" -h db2 "$tmp/b.ios" 1009
@@ -253,7 +253,7 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 	[[ $(duckdb "select count(*) from '$tmp/pipe/operations.parquet'") == 1009 ]]
 }
 
-@test "export: of what is no recording nothing is made" {
+@test "export: a file that is not a recording leaves no output" {
 	echo "no recording" >"$tmp/no.ios"
 	for format in parquet otf2 chrome blktrace "fio -p 1"; do
 		# shellcheck disable=SC2086 # a format with its option
@@ -331,7 +331,7 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 	[[ -z $(find "$tmp/his" ! -uid 12345) && -e $tmp/his/t/operations.parquet ]]
 }
 
-@test "record --parquet: SIGUSR1 to all its processes ends it, and the tables are written" {
+@test "record --parquet: SIGUSR1 to all processes ends the recording, and the tables are written" {
 	need_root
 	start record --comm nobody --parquet "$tmp/t"
 	# shellcheck disable=SC2046 # words
@@ -341,7 +341,7 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 	[[ $(head -c 4 "$tmp/t/operations.parquet") == PAR1 ]]
 }
 
-@test "parquet: what makes no sense is refused" {
+@test "parquet: contradicting options are refused" {
 	"$records" "$tmp/a.ios" 11
 	for option in --append "--partition host"; do
 		# shellcheck disable=SC2086 # words

@@ -27,7 +27,7 @@ kept() {
 	[[ $(stat -c %u "/proc/$pid/mem") == 0 ]]
 }
 
-@test "it is nobody while it traces, and may do little" {
+@test "privileges: the tracing process is nobody, with few capabilities" {
 	start breakdown
 	kept 65534 $((1 << 34 | 1 << 38 | 1 << 39)) # SYSLOG, PERFMON, BPF
 	finish INT
@@ -35,7 +35,7 @@ kept() {
 	not grep -q warning "$tmp/err"
 }
 
-@test "under sudo it is the caller" {
+@test "privileges: under sudo the tracing process is the caller" {
 	SUDO_USER=daemon SUDO_UID=1 SUDO_GID=1 start breakdown
 	kept 1 $((1 << 34 | 1 << 38 | 1 << 39))
 	finish INT
@@ -47,7 +47,7 @@ kept() {
 	done
 }
 
-@test "only to name cgroups it may look at any file" {
+@test "privileges: only runs that name cgroups keep CAP_DAC_READ_SEARCH" {
 	start breakdown --by cgroup
 	kept 65534 $((1 << 2 | 1 << 34 | 1 << 38 | 1 << 39))
 	dd if=/dev/zero of="$tmp/file" count=1 conv=fsync status=none
@@ -56,7 +56,7 @@ kept() {
 	[[ ! -d /sys/fs/cgroup/cgroup.procs ]] || not grep -q '^ *cgroup [0-9]' "$tmp/out"
 }
 
-@test "without root it stays who it is" {
+@test "privileges: without root the user stays the same" {
 	printf '#!/bin/sh\nexec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=%s \
 		--ambient-caps=%s %s "$@"\n' $enough $enough "$iostrata" >"$tmp/not-root"
 	chmod 755 "$tmp/not-root"
@@ -66,7 +66,7 @@ kept() {
 	((status == 0))
 }
 
-@test "privileges that cannot be given up are told, and it goes on" {
+@test "privileges: one that cannot be dropped is reported, and tracing goes on" {
 	run --separate-stderr setpriv --bounding-set=-setuid --inh-caps=-setuid "$iostrata" breakdown -D 0.2
 	((status == 0))
 	[[ $output == traced* || $output == "no I/O seen "* ]] # on an idle machine
@@ -74,7 +74,7 @@ kept() {
 	[[ $stderr == *$'\nhint: '*$'\ntracing' ]]
 }
 
-@test "what sudo left behind must be whole and make sense" {
+@test "privileges: incomplete or wrong variables of sudo are refused" {
 	for uid in '' abc 0x0 -1 +1 ' 1' 4294967295 4294967296 18446744073709551616; do
 		SUDO_USER=nobody SUDO_UID=$uid SUDO_GID=65534 expect 125 breakdown -- touch "$tmp/ran"
 		says "cannot tell who called sudo: SUDO_UID '${uid/+/\\+}'" "unset SUDO_UID"
@@ -112,7 +112,7 @@ as_user() {
 	setpriv --reuid=65534 --regid=65534 --groups="$gid" --inh-caps=-all sh -c 'exec "$0" "$@"' "$@"
 }
 
-@test "with capabilities of its file, for a group: it works, and the command gets none" {
+@test "file capabilities: with a group, tracing works and the command gets none" {
 	make_group_program
 	for command in "breakdown -D 0.1" "top -b 0.1 1" "record -o - -D 0.1" doctor; do
 		# shellcheck disable=SC2086 # words
@@ -143,7 +143,7 @@ as_user() {
 	rm -r "$dir"
 }
 
-@test "with capabilities of its file, what does not trace has none of them" {
+@test "file capabilities: commands that do not trace drop them" {
 	make_group_program
 	PATH=$PATH:/usr/sbin setcap cap_bpf,cap_perfmon,cap_dac_read_search+ep "$it"
 	echo text >"$dir/secret"
@@ -157,7 +157,7 @@ as_user() {
 	rm -r "$dir"
 }
 
-@test "it refuses to give what its file has to everybody, and by its user or group" {
+@test "file capabilities: a file that everybody may execute, or setuid or setgid, is refused" {
 	make_group_program
 	# who is not of the group
 	run as_user 65534 "$it" breakdown -D 0.1
@@ -181,7 +181,7 @@ as_user() {
 	rm -r "$dir"
 }
 
-@test "the command gets no capability and no descriptor that the caller's shell had not" {
+@test "privileges: the command gets only capabilities and descriptors of the caller's shell" {
 	# the shell's own are closed first: bats and make have some open
 	clean='for fd in /proc/self/fd/*; do fd=${fd##*/}; ((fd < 3)) || eval "exec $fd>&-"; done; exec "$0" "$@"'
 	run --separate-stderr bash -c "$clean" "$iostrata" breakdown -- "$python" -c 'import os
@@ -195,19 +195,19 @@ for fd in range(0, 4096):
 	[[ $output == $'CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nCapAmb:\t0000000000000000' ]]
 }
 
-@test "the command has the caller's limits" {
+@test "privileges: the command has the caller's limits" {
 	run --separate-stderr bash -c 'ulimit -Sn 123; ulimit -Sl 64; exec "$0" "$@"' "$iostrata" breakdown -- \
 		bash -c 'ulimit -Sn; ulimit -Sl'
 	((status == 0))
 	[[ $output == $'123\n64' ]]
 }
 
-@test "limits that can be raised are raised" {
+@test "limits: those that can be raised are raised" {
 	run --separate-stderr bash -c 'ulimit -Sn 20; exec "$0" "$@"' "$iostrata" breakdown -D 0.1
 	((status == 0))
 }
 
-@test "too little address space is called what it is" {
+@test "limits: too little address space is named in the error" {
 	for limit in 16800 18000 22000 24000; do
 		run --separate-stderr bash -c "ulimit -v $limit; exec '$iostrata' breakdown -D 0.1"
 		((status != 0)) || break # it is enough here
@@ -217,7 +217,7 @@ for fd in range(0, 4096):
 	((limit > 12000))
 }
 
-@test "an output that may not grow is an error that is told" {
+@test "limits: an output that may not grow is an error" {
 	# the read is a row: an idle machine may have too few of them for a kilobyte
 	run --separate-stderr bash -c "ulimit -f 1; exec '$iostrata' breakdown -j -- \
 		cat /dev/null >'$tmp/out'"
@@ -228,7 +228,7 @@ for fd in range(0, 4096):
 	((status == 128 + 25))
 }
 
-@test "doctor tells which capabilities are missing, and what is lost" {
+@test "doctor: missing capabilities are listed with their consequences" {
 	expect 0 doctor -j
 	json '[.findings[] | select(.what == "privileges" or (.what | startswith("CAP_"))) | .works] == [true]'
 	run --separate-stderr with_caps $enough,+syslog "$iostrata" doctor -j
@@ -240,7 +240,7 @@ for fd in range(0, 4096):
 	grep -q '^SYSLOG  *no  *--why has no names' <<<"$output"
 }
 
-@test "doctor tells a user without any capability what the kernel has, and who may trace" {
+@test "doctor: a user without capabilities sees the kernel's features, and who may trace" {
 	nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
 	run --separate-stderr "${nobody[@]}" sh -c 'exec "$0" doctor' "$iostrata"
 	((status == 4))

@@ -25,7 +25,7 @@ recorded() {
 	json '.schema == "iostrata.breakdown/1" and ([.ops[] | select(.op == "read") | .count] | add) >= 23'
 }
 
-@test "the file is the caller's alone, is not written over, and not through a link" {
+@test "record: the file is the caller's alone, and neither an existing file nor a link is overwritten" {
 	need_root
 	recorded "$file"
 	[[ $(stat -c %a "$file") == 600 ]]
@@ -48,21 +48,21 @@ recorded() {
 	says "cannot create '.*none/file': No such file or directory" "choose a directory that exists"
 }
 
-@test "under sudo the file belongs to who called it" {
+@test "record: under sudo the file belongs to the caller" {
 	need_root
 	chmod 711 "$tmp"
 	SUDO_UID=12345 SUDO_GID=54321 SUDO_USER=nobody expect 0 record -o "$file" -D 0.2
 	[[ $(stat -c %u:%g:%a "$file") == 12345:54321:600 ]]
 }
 
-@test "without -o the file's name says what of and when" {
+@test "record: without -o, the file's name has the command and the time" {
 	need_root
 	cd "$tmp"
 	expect 0 record -- true
 	compgen -G "$tmp/iostrata-true-2*.ios"
 }
 
-@test "through a pipe" {
+@test "record: a recording through a pipe is complete" {
 	need_root
 	"$iostrata" record -o - -- dd if=/proc/self/exe of=/dev/null bs=512 count=23 2>/dev/null |
 		"$iostrata" report -j - >"$tmp/json"
@@ -71,7 +71,7 @@ recorded() {
 	says "exclude one another"
 }
 
-@test "a killed recorder leaves what was written, and report says what is missing" {
+@test "record: a killed recorder leaves the written part, and report says that the rest is missing" {
 	need_root
 	start record -o "$file"
 	for _ in 1 2 3; do
@@ -86,7 +86,7 @@ recorded() {
 	(($(wc -l <<<"$output") > 100))
 }
 
-@test "who kills a recorder soon has what there was by then" {
+@test "record: a recorder killed early leaves the records up to then" {
 	need_root
 	start record -o "$file"
 	dd if="$iostrata" of=/dev/null bs=4k count=101 2>/dev/null
@@ -97,7 +97,7 @@ recorded() {
 	json '([.ops[].count] | add) >= 101'
 }
 
-@test "what is no recording, or a damaged one" {
+@test "report: a file that is not a recording, or is damaged, is an error" {
 	expect 1 report "$tmp/none"
 	says "cannot open '.*none': No such file"
 	expect 1 report "$iostrata"
@@ -131,7 +131,7 @@ recorded() {
 	json '.ops == []'
 }
 
-@test "events: text, CSV, JSON have the same operations" {
+@test "events: text, CSV and JSON have the same operations" {
 	recorded "$file"
 	ops=$("$python" -c 'import sys; sys.path.append("tests"); import capture
 r = capture.read(sys.argv[1]); print(len(r.ops) + len(r.requests))' "$file")
@@ -154,7 +154,7 @@ assert all(int(r["total_ns"]) == sum(int(v or 0) for k, v in r.items() if k.ends
 	(($(jq 'select(.op == "read" and .comm == "dd" and .result == 512) | .result' <<<"$output" | wc -l) >= 23))
 }
 
-@test "names of files may be anything" {
+@test "events: each possible file name is kept" {
 	need_root
 	dir=$(disk_dir)
 	name=$(printf 'a\033[31m,"b\n\xff')
@@ -168,7 +168,7 @@ assert all(int(r["total_ns"]) == sum(int(v or 0) for k, v in r.items() if k.ends
 	rm -r "$dir"
 }
 
-@test "parts of the time" {
+@test "report: --from, --to and --every show parts of the time" {
 	need_root
 	start record -o "$file" -p "$$"
 	read -r _ <"$iostrata" || true
@@ -192,7 +192,7 @@ assert all(int(r["total_ns"]) == sum(int(v or 0) for k, v in r.items() if k.ends
 	says "--to 1.00 s is not after --from 2.00 s" "from the beginning of the recording"
 }
 
-@test "a time past the end of the recording is a mistake, and its length is told" {
+@test "report: a time past the end is refused, with the recording's length" {
 	recorded "$file"
 	for args in "" "-j" "--heat" "--every 1" "--to 200"; do
 		# shellcheck disable=SC2086 # words
@@ -212,7 +212,7 @@ assert all(int(r["total_ns"]) == sum(int(v or 0) for k, v in r.items() if k.ends
 	expect 0 report --to 101 "$file"
 }
 
-@test "whose I/O" {
+@test "report: filters by process, --by and --min choose recorded operations" {
 	need_root
 	expect 0 record -o "$file" -- sh -c 'dd if=/proc/self/exe of=/dev/null bs=512 count=23; cat /etc/passwd'
 	expect 0 report -j --comm dd --op read --by comm "$file"
@@ -226,7 +226,7 @@ assert all(int(r["total_ns"]) == sum(int(v or 0) for k, v in r.items() if k.ends
 	json '.ops == []'
 }
 
-@test "what a recording cannot show is said" {
+@test "report: options and figures that a recording cannot have are errors" {
 	expect 2 report -T vfs "$file"
 	says "no times of 'vfs' alone" "-T syscall and -T blk"
 	expect 2 report --slowest 3 -T blk "$file"
@@ -240,7 +240,7 @@ assert all(int(r["total_ns"]) == sum(int(v or 0) for k, v in r.items() if k.ends
 	expect 0 report -T blk "$file"
 }
 
-@test "nothing in a recording ended after it: report shows what breakdown would have" {
+@test "report: a recording's tables equal breakdown's for the same run" {
 	need_root
 	spawn "$python" -c 'import os
 f = os.open("/proc/self/exe", os.O_RDONLY)
@@ -253,7 +253,7 @@ while True: os.pread(f, 1, 0)'
 	json --argjson ops "$ops" --argjson cpus "$(nproc)" '([.ops[].count] | add) - $ops | -$cpus <= . and . <= $cpus'
 }
 
-@test "a file that the kernel lets grow no further is an error; what was written is kept" {
+@test "record: a file at the limit of its size is an error, and its content is kept" {
 	need_root
 	spawn "$python" -c 'import os, random
 f = os.open("/proc/self/exe", os.O_RDONLY)
@@ -264,7 +264,7 @@ while True: os.pread(f, random.randrange(4096), random.randrange(1 << 40))'
 	expect 0 report "$file"
 }
 
-@test "only the last is kept, and a size" {
+@test "record: --keep leaves only the last records, and --max-size limits the file" {
 	need_root
 	start record -o "$file" --keep 1
 	dd if="$iostrata" of=/dev/null bs=512 count=1009 2>/dev/null
@@ -298,7 +298,7 @@ r = [capture.read(f) for f in sys.argv[1:]]
 $1" "${@:2}"
 }
 
-@test "a ring of files: each a recording, together one timeline" {
+@test "record: the files of a ring are recordings, and together one timeline" {
 	need_root
 	expect 0 record -o "$file" --max-size 1 --max-files 3 -- dd if="$iostrata" of=/dev/null bs=64 count=10007
 	[[ $stderr == *"a.ios.*: "* ]]
@@ -337,7 +337,7 @@ assert all(one.path(op["file"]) for one in r for op in one.ops[:101] if op["file
 	((one > 3000))
 }
 
-@test "what ends a recording: SIGUSR1, and an operation that took long" {
+@test "record: SIGUSR1 and a slow operation end a recording" {
 	need_root
 	start record -o "$file" --keep 60 -- sh -c 'read -r _ <"$0"; exec sleep 15' "$iostrata"
 	sleep 0.5
@@ -366,7 +366,7 @@ assert all(one.path(op["file"]) for one in r for op in one.ops[:101] if op["file
 	expect 2 record --max-files 3 --max-size 1 -o -
 }
 
-@test "report: by cgroup, disk and file, as it was recorded" {
+@test "report: cgroups, disks and files have their recorded names" {
 	need_root
 	dir=$(disk_dir)
 	mkdir "$dir/below"
@@ -394,7 +394,7 @@ assert all(one.path(op["file"]) for one in r for op in one.ops[:101] if op["file
 	json '.ops == [] and .requests == []'
 }
 
-@test "report: a map of latencies" {
+@test "report: --heat draws a map of latencies" {
 	recorded "$file"
 	expect 0 report --heat --op read "$file"
 	[[ $output == "operations: each column "*" |"* ]]
@@ -414,7 +414,7 @@ print(next(c.offset for c in capture.chunks(open(sys.argv[1], "rb").read()) if c
 	spawn bash -c 'exec >"$2"; head -c "$0" "$1"; sleep "$3"; tail -c "+$(($0 + 1))" "$1"' "$at" "$1" "$2" "$3"
 }
 
-@test "report: Ctrl-C shows what was read" {
+@test "report: Ctrl-C shows the part read so far" {
 	recorded "$file"
 	slow "$file" "$tmp/fifo" 60
 	env --default-signal=INT "$iostrata" report "$tmp/fifo" >"$tmp/out" 2>"$tmp/err" 3>&- 9>&- &
@@ -428,7 +428,7 @@ print(next(c.offset for c in capture.chunks(open(sys.argv[1], "rb").read()) if c
 	grep -q '^warning: interrupted after ' "$tmp/err"
 }
 
-@test "report: how far it is, on a terminal, if it takes longer than a second" {
+@test "report: after a second of work, a terminal shows the progress" {
 	recorded "$file"
 	slow "$file" "$tmp/fifo" 1.5
 	script -qec "$iostrata report $tmp/fifo $file >$tmp/out" /dev/null </dev/null >"$tmp/shown"
@@ -472,7 +472,7 @@ print(next(c.offset for c in capture.chunks(open(sys.argv[1], "rb").read()) if c
 	[[ -z $(find "$tmp/his" ! -uid 12345) && -e $tmp/his/trace/traces.otf2 ]]
 }
 
-@test "recordings of several hosts are kept apart by pid, disk and --by host; what is added up is told" {
+@test "report: recordings of several hosts are kept apart, and adding them up is reported" {
 	unshare --uts true || skip "no UTS namespaces"
 	reads=(dd if=/proc/self/exe of=/dev/null bs=512 status=none)
 	for host in "nodeA 23" "nodeB 101"; do

@@ -46,7 +46,7 @@ costs() {
 	EOT
 }
 
-@test "report: two million records a second, whatever is asked" {
+@test "report: each option reads two million records a second" {
 	# of a million operations and 100,000 requests
 	for asked in "" "--by file" "--by tid -H" "--slowest 10" "--every 1" "--heat" "-j --op fsync"; do
 		# shellcheck disable=SC2086 # words
@@ -59,7 +59,7 @@ costs() {
 	json --argjson n "$operations" '([.ops[].count] | add) == $n and ([.requests[].count] | add) == ($n / 10 | ceil)'
 }
 
-@test "report: one file is added up once, whatever it is called" {
+@test "report: the same file under two names is refused" {
 	"$BATS_FILE_TMPDIR/records" "$tmp/a.ios" 101
 	ln "$tmp/a.ios" "$tmp/b.ios"
 	ln -s a.ios "$tmp/c.ios"
@@ -72,7 +72,7 @@ costs() {
 	json '([.ops[].count] | add) == 202'
 }
 
-@test "report: of several recordings it is told that there are more" {
+@test "report: several recordings that are added up are reported" {
 	"$BATS_FILE_TMPDIR/records" "$tmp/a.ios" 1009
 	cp "$tmp/a.ios" "$tmp/b.ios"
 	cd "$tmp"
@@ -123,7 +123,7 @@ costs() {
 	json 'all(.ops[]; .key | contains(":") | not)'
 }
 
-@test "report: a map is of what was asked for" {
+@test "report: --heat maps only the filtered events" {
 	"$BATS_FILE_TMPDIR/records" "$tmp/a.ios" 1009
 	expect 0 report --heat "$tmp/a.ios"
 	[[ $output == "operations: each"*$'\nrequests: each'* ]]
@@ -137,7 +137,7 @@ costs() {
 	expect 2 report --heat --events csv "$tmp/a.ios"
 }
 
-@test "report: what is not shown is told, and how to see it" {
+@test "report: requests that are not shown are reported, with a hint" {
 	"$BATS_FILE_TMPDIR/records" "$tmp/a.ios" 1009
 	"$iostrata" report -n 2 "$tmp/a.ios" >"$tmp/out"
 	grep -qE '^[0-9]+ more, [0-9.]+ % of I/O; a larger -n shows them$' "$tmp/out"
@@ -156,7 +156,7 @@ both_sides() {
 	"$BATS_FILE_TMPDIR/records" -n server -h server -r 77 "$@" "$tmp/s.ios" 1009
 }
 
-@test "report: a client's requests of NFS have the parts that the server knows" {
+@test "report: a client's NFS requests get the strata of the server's recording" {
 	both_sides
 	expect 0 report -j "$tmp/s.ios" "$tmp/c.ios"
 	json '.joined.rows | map(.op) == ["READ", "WRITE"]'
@@ -181,7 +181,7 @@ both_sides() {
 	[[ $output == *$'\n1 more; a larger -n shows them\ntimes are means of the joined requests; s. marks'* ]]
 }
 
-@test "report: one side alone, a part, or a choice joins nothing" {
+@test "report: one side alone, a part of the time, or a filter joins nothing" {
 	both_sides
 	for asked in "s.ios" "c.ios" "--op served c.ios s.ios" "--to 1 c.ios s.ios" "-T syscall c.ios s.ios" \
 		"--every 1 c.ios s.ios"; do
@@ -242,7 +242,7 @@ both_sides() {
 	expect 5 report --strict --events csv --joined c.ios s.ios
 }
 
-@test "report: --joined is refused where nothing would be joined" {
+@test "report: --joined is refused if nothing can be joined" {
 	both_sides
 	: >"$tmp/empty.ios"
 	cd "$tmp"
@@ -264,7 +264,7 @@ both_sides() {
 	(($(wc -l <<<"$output") == 1001))
 }
 
-@test "report: names of a hostile server do no harm" {
+@test "report: hostile names from a server are made safe" {
 	both_sides -x
 	expect 0 report "$tmp/c.ios" "$tmp/s.ios"
 	not grep -q $'[\x01-\x09\x0b-\x1f\x7f]' <<<"$output"
@@ -285,7 +285,7 @@ both_sides() {
 	expect 1 report "$tmp/c.ios" "$tmp/cut.ios"
 }
 
-@test "report, compare and export: what a terminal shows fits its width" {
+@test "report, compare and export: text on a terminal fits its width" {
 	"$BATS_FILE_TMPDIR/records" -x -h "$(printf 'x%.0s' {1..60})" "$tmp/a.ios" 1009
 	"$BATS_FILE_TMPDIR/records" "$tmp/b.ios" 1009
 	for asked in "" -v "--by file -v" "--by server" "--slowest 3 --timeline" --heat "--by file --pattern" "-T blk -Q" \
@@ -343,7 +343,7 @@ ops = capture.read(sys.argv[1]).ops
 print(sum(r["kind"] == capture.OP_KINDS.index(sys.argv[2]) for r in ops))' "$tmp/a.ios" "$1"
 }
 
-@test "export: requests of io_uring and libaio overlap, and are all there" {
+@test "export: overlapping requests of io_uring and libaio are all exported" {
 	local uring aio
 	"$python" -c 'import otf2' 2>/dev/null || skip "no otf2 for $python"
 	"$BATS_FILE_TMPDIR/records" "$tmp/a.ios" 3001

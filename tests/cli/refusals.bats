@@ -11,7 +11,7 @@ dead_pid() { sh -c 'echo $$'; }
 
 as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "$@"; }
 
-@test "an unknown disk" {
+@test "refusals: an unknown disk is named, with those there are" {
 	expect 1 breakdown -d nosuchdisk -D 1
 	says "no disk, mount or server is called 'nosuchdisk'" "lsblk"
 	expect 1 breakdown -d /dev/null -D 1
@@ -21,18 +21,18 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=
 	[[ $stderr != *$'\e'* ]]
 }
 
-@test "a pid that is gone" {
+@test "refusals: the pid of an ended process is refused" {
 	gone=$(dead_pid)
 	expect 1 breakdown -p "$gone" -D 1
 	says "no process has pid $gone"
 }
 
-@test "an unknown layer" {
+@test "refusals: an unknown layer is refused, and layers are listed" {
 	expect 1 breakdown -T nosuchlayer -D 1
 	says "no layer or file system 'nosuchlayer'" "syscall, vfs, fs and blk"
 }
 
-@test "a layer that this kernel cannot trace: exit status 3" {
+@test "refusals: a layer that this kernel cannot trace gives exit status 3" {
 	[[ ! -e /sys/bus/event_source/devices/kprobe ]] || skip "this kernel has kprobes"
 	for layer in vfs fs ext4; do
 		expect 3 breakdown -T $layer -D 0.1
@@ -43,24 +43,24 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=
 	[[ -z $output ]]
 }
 
-@test "an unknown file system type" {
+@test "refusals: an unknown file system type is refused" {
 	expect 1 breakdown --fs nosuchfs -D 0.1
 	says "'nosuchfs'"
 }
 
-@test "an unknown cgroup" {
+@test "refusals: an unknown cgroup is refused" {
 	expect 1 breakdown --cgroup /no/such/cgroup -D 1
 	says "no such cgroup '/no/such/cgroup'|no cgroup v2"
 }
 
-@test "an unknown file" {
+@test "refusals: an unknown file is refused" {
 	expect 1 breakdown --file /no/such/file -D 1
 	says "'/no/such/file': No such file or directory" "give its directory"
 	expect 1 breakdown --file /etc/passwd/x -D 1
 	[[ $stderr != *hint:* ]]
 }
 
-@test "without permission: exit status 4, and what to do" {
+@test "refusals: without permission, exit status 4 and a hint" {
 	for args in "breakdown -D 1" "breakdown -T syscall -D 1" "top -b -C 1 1" "record -o $tmp/out" \
 		"funcs vfs_read -D 1"; do
 		# shellcheck disable=SC2086 # words
@@ -74,7 +74,7 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=
 	says "cannot trace without CAP_BPF and CAP_PERFMON$" "docker run --cap-add"
 }
 
-@test "one capability of two is not enough, and the other is named" {
+@test "refusals: with one capability of two, the missing one is named" {
 	for caps in bpf:CAP_PERFMON perfmon:CAP_BPF; do
 		for args in "breakdown -D 1" "top -b -C 1 1" "funcs vfs_read -D 1"; do
 			# shellcheck disable=SC2086 # words
@@ -85,7 +85,7 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=
 	done
 }
 
-@test "root of a user namespace may not trace, and is told why" {
+@test "refusals: root of a user namespace may not trace, and the error tells why" {
 	run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups \
 		unshare --user --map-root-user "$iostrata" breakdown -D 1
 	[[ $stderr != "unshare: "* ]] || skip "no user namespaces"
@@ -93,7 +93,7 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=
 	says "cannot use BPF|cannot load BPF programs" "user namespace"
 }
 
-@test "a limit that stands in the way is told, whichever program it hits" {
+@test "refusals: a limit that prevents tracing is named, for each program" {
 	for limit in 14 20 22 25 30 35 40 45; do
 		run --separate-stderr bash -c "ulimit -n $limit; exec '$iostrata' breakdown -D 0.1"
 		((status == 1))
@@ -101,7 +101,7 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=
 	done
 }
 
-@test "without permission the command does not run" {
+@test "refusals: without permission the command does not run" {
 	run --separate-stderr as_nobody "$iostrata" breakdown -- echo ran
 	((status == 125))
 	says "cannot trace without" "run as root"

@@ -11,7 +11,7 @@ teardown() { end_in_dir; }
 # Some I/O that all can see.
 some_io() { dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none; }
 
-@test "SIGINT, SIGTERM and SIGHUP print a result, and nothing stays in the kernel" {
+@test "run: SIGINT, SIGTERM and SIGHUP print a result, and nothing stays in the kernel" {
 	for signal in INT TERM HUP; do
 		start breakdown -v
 		ids=$(bpf_ids "$pid")
@@ -26,7 +26,7 @@ some_io() { dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none
 	done
 }
 
-@test "kill -9 leaves no programs and no links" {
+@test "run: kill -9 leaves no programs and no links" {
 	start breakdown --slowest 5
 	ids=$(bpf_ids "$pid")
 	[[ $(grep -c prog <<<"$ids") -gt 5 && $(grep -c link <<<"$ids") -gt 5 ]]
@@ -35,7 +35,7 @@ some_io() { dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none
 	wait_until gone "$ids"
 }
 
-@test "SIGINT at full load" {
+@test "run: SIGINT at full load prints a result" {
 	load() { while :; do cat /etc/passwd >/dev/null; done; }
 	spawn load
 	spawn load
@@ -46,7 +46,7 @@ some_io() { dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none
 	grep -q '^traced' "$tmp/out"
 }
 
-@test "two instances at once count the same" {
+@test "run: two instances at once count the same" {
 	start breakdown -j --file "$(touch "$dir/file"; echo "$dir/file")"
 	"$iostrata" breakdown -j --by file -- dd if=/dev/zero of="$dir/file" bs=4k count=23 \
 		conv=fsync,notrunc status=none >"$tmp/second" 2>/dev/null
@@ -56,7 +56,7 @@ some_io() { dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none
 	json --arg f "$dir/file" '[.ops[] | select(.op == "write" and .key == $f) | .count] == [23]' "$tmp/second"
 }
 
-@test "INTERVAL COUNT prints COUNT times, and at their times" {
+@test "run: INTERVAL COUNT prints COUNT tables, on time" {
 	begin=$(date +%s%N)
 	expect 0 breakdown -j 0.3 3
 	took=$(($(date +%s%N) - begin))
@@ -68,7 +68,7 @@ some_io() { dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none
 	[[ $(grep -c 'not measured' <<<"$output") -le 1 ]]
 }
 
-@test "an interval has what happened in it, once" {
+@test "run: each operation is in exactly one interval" {
 	start breakdown -j --comm dd 0.5 4
 	sleep 0.7
 	some_io
@@ -80,7 +80,7 @@ some_io() { dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none
 	jq -es '.[0].ops == [] and .[3].ops == []' "$tmp/out"
 }
 
-@test "-D ends it in time" {
+@test "run: -D ends the run in time" {
 	begin=$(date +%s%N)
 	expect 0 breakdown -D 700ms
 	took=$((($(date +%s%N) - begin) / 1000000))
@@ -90,12 +90,12 @@ some_io() { dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none
 	json --argjson took "$(($(date +%s%N) - begin))" '.duration_ns > 0.45e9 and .duration_ns < $took'
 }
 
-@test "-D and INTERVAL: the last interval may be short" {
+@test "run: with -D and INTERVAL, the last interval may be short" {
 	expect 0 breakdown -j -D 0.5 0.2
 	((${#lines[@]} == 3))
 }
 
-@test "a process that ends, ends it" {
+@test "run: the end of the process ends the run" {
 	spawn sleep 1
 	expect 0 breakdown -p "$spawned_pid" # which else has no end
 	[[ $output == traced* || $output == "no I/O seen "* ]] # it may have ended before
@@ -116,7 +116,7 @@ call_in_flight() { # OPTIONS...
 	wait "$pid" || status=$?
 }
 
-@test "--strict: exit status 5 when something was lost" {
+@test "--strict: a loss gives exit status 5" {
 	# more records than the ring buffer holds, while nobody reads them; others' slower operations would be kept instead
 	start breakdown --strict -v --slowest 1000 --comm dd
 	kill -STOP "$pid"
@@ -128,21 +128,21 @@ call_in_flight() { # OPTIONS...
 	grep -q 'records found no room in the ring buffer' "$tmp/out"
 }
 
-@test "a call that was in progress when tracing began is told, and is no loss" {
+@test "run: a call in progress when tracing began is reported, and is not a loss" {
 	call_in_flight --strict -v
 	((status == 0))
 	grep -q '^1 in progress when tracing began' "$tmp/out"
 	not grep -q '^lost' "$tmp/out"
 }
 
-@test "in JSON it is where it always was" {
+@test "run: a call in progress when tracing began is in unmatched_end of JSON" {
 	call_in_flight -j
 	((status == 0))
 	json '.lost.unmatched_end > 0' "$tmp/out"
 }
 
 # Something may be lost in I/O of others: then it is 5 again, but not every time.
-@test "--strict: exit status 0 when nothing was lost" {
+@test "--strict: no loss gives exit status 0" {
 	for _ in 1 2 3 4 5; do
 		run --separate-stderr "$iostrata" breakdown --strict -j -- true
 		json --argjson status "$status" '.lost | del(.unmatched_end) | ([.[]] | add == 0) == ($status == 0)'
@@ -151,7 +151,7 @@ call_in_flight() { # OPTIONS...
 	((status == 0))
 }
 
-@test "--strict: what an interval has lost counts when the command ends in another" {
+@test "--strict: a loss in an earlier interval counts at the command's end" {
 	run --separate-stderr "$iostrata" breakdown --strict -j --slowest 1000 0.3 -- sh -c '
 		kill -STOP $PPID
 		dd if=/etc/passwd of=/dev/null bs=1 count=1009 status=none
@@ -166,7 +166,7 @@ call_in_flight() { # OPTIONS...
 	expect 3 breakdown --strict -- sh -c 'exit 3'
 }
 
-@test "an interval that was not kept is told" {
+@test "run: a missed interval is reported" {
 	start breakdown -j 0.02 20
 	kill -STOP "$pid"
 	sleep 1
@@ -177,12 +177,12 @@ call_in_flight() { # OPTIONS...
 	grep -q '^warning: an interval took [0-9.]* ms, not 20\.0 ms$' "$tmp/err"
 }
 
-@test "one that was kept is not" {
+@test "run: an interval on time is not reported" {
 	expect 0 breakdown -j 0.5 3
 	[[ $stderr != *"an interval took"* ]]
 }
 
-@test "what has not ended is told, oldest first, with its age and what it does" {
+@test "run: unfinished operations are listed, oldest first, with age and stratum" {
 	mkfifo "$dir/fifo"
 	# an open of a fifo waits for somebody who opens the other end
 	expect 0 breakdown -o - --all-files -D 2 -- sh -c 'timeout 5 cat "$0" & sleep 0.3; timeout 5 cat "$0"' "$dir/fifo"
@@ -201,7 +201,7 @@ call_in_flight() { # OPTIONS...
 	done
 }
 
-@test "the file of what has not ended is told where files are looked at" {
+@test "run: unfinished operations have their file with --by file" {
 	# head ends, and so has told the name; cat waits
 	wait_on() { sh -c 'mkfifo "$0"; exec 3<>"$0"; echo abc >&3; head -c 4 <&3; exec timeout 3 cat <&3' "$1"; }
 	export -f wait_on
@@ -218,14 +218,14 @@ call_in_flight() { # OPTIONS...
 	done
 }
 
-@test "a run without anything in progress says nothing of it" {
+@test "run: without unfinished operations there is no such line" {
 	expect 0 breakdown -o - -- true
 	[[ $output != *"not finished"* ]]
 	expect 0 breakdown -j -- true
 	json '.in_progress == []'
 }
 
-@test "in a time namespace, times are those of the machine" {
+@test "run: in a time namespace, times are the machine's" {
 	unshare --time --fork true || skip "no time namespaces"
 	for offset in 100000 -100; do
 		run --separate-stderr unshare --time --monotonic "$offset" --fork "$iostrata" breakdown -j \

@@ -91,7 +91,7 @@ holds() {
 	never 'sum(iostrata_lost_total{kind!~"unmatched_start|unattributed|missed"})' 0
 }
 
-@test "promtool finds nothing to say about the metrics" {
+@test "promtool: the metrics have no error" {
 	need prometheus
 	served=$(free_port)
 	serve --by comm --overhead
@@ -103,7 +103,7 @@ holds() {
 	[[ $status == 0 && -z $output ]] || { echo "$output"; false; }
 }
 
-@test "a Prometheus: the strata are the whole, no series goes back, a restart is a reset" {
+@test "Prometheus: strata add up, no series goes back, and a restart is a reset" {
 	need prometheus
 	served=$(free_port)
 	serve --by comm
@@ -130,7 +130,7 @@ holds() {
 	[[ -s $tmp/began ]]
 }
 
-@test "a VictoriaMetrics: the same" {
+@test "VictoriaMetrics: strata add up, no series goes back, and a restart is a reset" {
 	need victoria-metrics
 	served=$(free_port)
 	serve
@@ -144,7 +144,7 @@ holds() {
 	holds
 }
 
-@test "alerts and recording rules" {
+@test "Prometheus: alerts and recording rules give the expected results" {
 	need prometheus
 	run -0 "$scrapers/prometheus/usr/bin/promtool" check rules prometheus/rules.yml
 	run -0 "$scrapers/prometheus/usr/bin/promtool" test rules prometheus/rules_test.yml prometheus/rules_week_test.yml
@@ -157,7 +157,7 @@ holds() {
 	done
 }
 
-@test "each expression of the dashboard, of the alerts and of the manual returns data, or may" {
+@test "Prometheus: each expression of dashboard, alerts and manual returns data, or may" {
 	need prometheus
 	served=$(free_port)
 	truncate -s 16M "$tmp/image"
@@ -199,7 +199,7 @@ holds() {
 	done
 }
 
-@test "the dashboard is as Grafana's types have it" {
+@test "Grafana: the dashboard fits Grafana's types" {
 	tests/engines grafana 2>"$tmp/why" || skip "$(tail -n 1 "$tmp/why")"
 	mkdir "$tmp/types"
 	ln -s "$PWD/build/engines/grafana/node_modules" "$tmp/types/node_modules"

@@ -8,7 +8,7 @@ setup() { begin_in_dir; }
 
 teardown() { end_in_dir; }
 
-@test "the screens of the documentation: at most 22 lines, and as wide as the terminal" {
+@test "screens: those of the documentation have at most 22 lines and the terminal's width" {
 	for size in 40x24 80x24 200x50; do
 		shown=(git fio)
 		[[ $size != 80x24 ]] || shown=(sqlite git fio idle minute)
@@ -28,7 +28,7 @@ teardown() { end_in_dir; }
 }
 
 # A recording is printed as text and as JSON: the figures are the same.
-@test "a figure on the first screen is in JSON under the name that the manual has" {
+@test "first screen: each figure is in JSON under the manual's name" {
 	"$iostrata" record -o "$dir/trace" -- sh -c \
 		'dd if=/dev/zero of="$0/file" bs=4k count=101 conv=fsync; cat "$0/file"' "$dir" >"$tmp/ignored" 2>&1
 	COLUMNS=300 "$iostrata" report -n 100 "$dir/trace" >"$tmp/text"
@@ -105,7 +105,7 @@ assert table[-2].startswith(f"{lost:,} event" if lost else names), table[-2]
 PY
 }
 
-@test "how much of a command's time was I/O: that of all its threads" {
+@test "first screen: a command's share of I/O counts all its threads" {
 	expect 0 breakdown -j -- sh -c 'sleep 1 & sleep 1 & sleep 1; wait'
 	# four processes of a second each
 	json '.threads_ns > 3.9e9 and .threads_ns <= 4 * .duration_ns and .threads_ns > .io_ns'
@@ -176,7 +176,7 @@ export -f files
 	[[ $stderr == *$'\n'text ]]
 }
 
-@test "intervals have the time of day, in JSON with the zone" {
+@test "intervals: each has the time of day, in JSON with the zone" {
 	expect 0 breakdown -j 0.3 2 # ends of intervals may be in one second
 	now=$(date +%s)
 	jq -es 'map(.time) | unique | length == 2' <<<"$output"
@@ -212,7 +212,7 @@ export -f files
 	not grep -q rename "$tmp/out"
 }
 
-@test "any column sorts, and is shown" {
+@test "--sort: each column sorts, and is shown" {
 	write=(dd if=/dev/zero of="$dir/file" bs=4k count=23 oflag=direct conv=fsync status=none)
 	COLUMNS=60 "$iostrata" breakdown -o - --sort p90_ns -- "${write[@]}" >"$tmp/out"
 	grep -qE '^operation .* p90_ns' "$tmp/out"
@@ -226,7 +226,7 @@ export -f files
 	says "no column 'io_share'"
 }
 
-@test "requests that belong to no operation are told" {
+@test "first screen: requests outside all operations are counted" {
 	fio=(fio --name=a --filename="$dir/file" --size=1M --bs=4k --direct=1 --output=/dev/null)
 	"${fio[@]}" --rw=write
 	# Some hypervisors lose hits after attaching. Pages of fio itself that are read again, as faults
@@ -243,7 +243,7 @@ export -f files
 	((reads >= 200 && outside + aio >= 200 && outside <= reads))
 }
 
-@test "messages are wrapped on terminals, and not elsewhere" {
+@test "messages: they are wrapped on terminals only" {
 	long="--comm aaaaaaaaaaa,bbbbbbbbbbb,ccccccccccc,ddddddddddd,eeeeeeeeeee,fffffffffff -D 0.1"
 	# shellcheck disable=SC2086 # words
 	expect 0 breakdown $long
@@ -257,7 +257,7 @@ export -f files
 	grep -q "'$path'" "$tmp/out"
 }
 
-@test "a terminal that does not know UTF-8 gets ASCII, a pipe all bytes" {
+@test "text: a terminal without UTF-8 gets ASCII, a pipe gets all bytes" {
 	file=$dir/$'\u00db' # its second byte is a control in Latin-1
 	echo text >"$file"
 	shown() { script -qec "env -u LANG LC_ALL=$1 '$iostrata' breakdown --by file --file '$file' -- cat '$file'" \
@@ -272,7 +272,7 @@ export -f files
 	grep -qF "$file" "$dir/out"
 }
 
-@test "an operation that waits for a frozen file system says so, and --why has its wait" {
+@test "--why: a wait for a frozen file system is named, also while it lasts" {
 	command -v fsfreeze losetup mkfs.ext4 >/dev/null || skip "no fsfreeze, losetup or mkfs.ext4"
 	expect 0 doctor -j
 	json '.findings[] | select(.what == "locks").works' || skip "this kernel does not tell of locks"

@@ -50,7 +50,7 @@ reads() {
 	"$tmp/$2" if="$tmp/file" of=/dev/null bs=4096 status=none
 }
 
-@test "what was read is in the sums, and the strata add up to the whole" {
+@test "serve: bytes read are in the sums, and strata add up to the time" {
 	mkdir "$tmp/dir"
 	serve --file "$tmp/dir" --op read
 	for count in 101 23; do
@@ -84,7 +84,7 @@ reads() {
 	PY
 }
 
-@test "errors of I/O are told from other failures" {
+@test "serve: I/O errors are separate from other failures" {
 	mkdir "$tmp/full"
 	full=$tmp/full
 	mount -t tmpfs -o size=64k tmpfs "$full" || skip "no tmpfs"
@@ -100,7 +100,7 @@ reads() {
 	wait_until is_told
 }
 
-@test "the requests of a disk are those that it counted" {
+@test "serve: requests of a disk equal the disk's counters" {
 	truncate -s 16M "$tmp/image"
 	disk=$(losetup -f --show "$tmp/image") || skip "no loop devices"
 	name=${disk#/dev/}
@@ -112,7 +112,7 @@ reads() {
 	losetup -d "$disk"
 }
 
-@test "requests to a daemon of FUSE are counted by mount and kind" {
+@test "serve: requests to a FUSE daemon are counted by mount and kind" {
 	has_fuse || skip "requests of FUSE cannot be traced here"
 	fuse
 	serve --comm dd --comm cat
@@ -137,7 +137,7 @@ reads() {
 	json --arg mount "$fused" '[.servers[].mount] | unique == [$mount]' "$tmp/now"
 }
 
-@test "who listens has no capability and no program, who traces does not listen" {
+@test "serve: the listener has no capability and no program, and the tracer does not listen" {
 	serve
 	of_server() { sed -n "s/^$1:\t//p" "/proc/$server/status"; }
 	for set in CapInh CapPrm CapEff CapAmb; do
@@ -152,7 +152,7 @@ reads() {
 	not grep -q 'anon_inode' "/proc/$server/maps"
 }
 
-@test "whichever of the two is killed, the other ends, and nothing stays in the kernel" {
+@test "serve: killing either process ends the other, and nothing stays in the kernel" {
 	serve
 	ids=$(bpf_ids "$pid")
 	kill -9 "$server"
@@ -177,7 +177,7 @@ reads() {
 	not kill -0 "$server"
 }
 
-@test "it ends by a signal or after its time, and serves again on the same port" {
+@test "serve: after a signal or -D, the same port can be served again" {
 	serve
 	port=${url##*:}
 	# those to the group are of the other process
@@ -191,7 +191,7 @@ reads() {
 	[[ $stderr == "serving http://127.0.0.1:$port/"$'\ntracing' ]]
 }
 
-@test "figures that are no longer of the present are not shown" {
+@test "serve: outdated figures are not shown" {
 	serve
 	kill -STOP "$pid"
 	is_old() { [[ $(status_of /metrics) == 503 && $(status_of /api/breakdown) == 503 ]]; }
@@ -202,7 +202,7 @@ reads() {
 	wait_until is_new
 }
 
-@test "what it cannot do it says" {
+@test "serve: wrong options and addresses are clear errors" {
 	serve
 	port=${url##*:}
 	expect 1 serve --listen "127.0.0.1:$port"
@@ -236,13 +236,13 @@ reads() {
 	expect 125 serve -- true
 }
 
-@test "each loopback address answers under its own name" {
+@test "serve: each loopback address answers under its name" {
 	address=127.0.0.9 serve -p $$
 	[[ $url == http://127.0.0.9:* && $(status_of /metrics) == 200 ]]
 	[[ $(status_of /metrics -H 'Host: 127.0.0.9.evil.example') == 421 ]]
 }
 
-@test "the address of another name, other sites and other methods are refused" {
+@test "serve: requests with another name, from other sites or with other methods are refused" {
 	serve
 	[[ $(status_of /metrics) == 200 && $(status_of / -I) == 200 ]]
 	[[ $(fetch /metrics -H 'Host: evil.example' -w '%{http_code}') == "only requests to localhost"*421 ]]
@@ -260,7 +260,7 @@ reads() {
 	done
 }
 
-@test "on an address for others, a token is needed, in the address, a header or a cookie" {
+@test "serve: other machines need a token, in the address, a header or a cookie" {
 	has_figures() { fetch "/metrics?token=$(sed -n 's/.*token=//p' "$tmp/err")" | grep -q '^iostrata_build_info'; }
 	address=0.0.0.0 serve
 	url=http://127.0.0.1:${url##*:}
@@ -284,7 +284,7 @@ reads() {
 	not grep -q 0123456789 "$tmp/err" # nor in a journal
 }
 
-@test "the last second is the JSON of breakdown, also as events" {
+@test "serve: the last second is breakdown's JSON, also as events" {
 	serve --by comm
 	fetch /api/breakdown >"$tmp/now"
 	json '.schema == "iostrata.breakdown/1" and .duration_ns > 500000000' "$tmp/now"
@@ -302,7 +302,7 @@ reads() {
 	PY
 }
 
-@test "compressed it is the same, and so it is as OpenMetrics, but for its end" {
+@test "serve: compressed and OpenMetrics answers have the same series" {
 	serve -p $$ # quiet
 	fetch /metrics -H 'Accept-Encoding: gzip' -D "$tmp/headers" >"$tmp/zipped"
 	grep -qi '^content-encoding: gzip' "$tmp/headers"
@@ -315,7 +315,7 @@ reads() {
 	[[ ! -s $tmp/differ ]] || { cat "$tmp/differ"; false; }
 }
 
-@test "names of commands are hostile, and there are too many of them" {
+@test "serve: hostile and too many names of commands are made safe and limited" {
 	serve --by comm --max-keys 3 --op read
 	for name in 'a"b' $'c\nd' $'\033[2J' e\\f; do
 		reads 23 "$name"
@@ -357,7 +357,7 @@ clients() {
 	wait_until test -e "$tmp/connected"
 }
 
-@test "200 slow clients keep nobody away, and are closed though they go on" {
+@test "serve: 200 slow clients do not block others, and are closed" {
 	serve
 	clients 200 "GET /metrics HTTP/1.1"
 	(($(established) >= 100))
@@ -393,7 +393,7 @@ slow_scrape_ms() {
 	PY
 }
 
-@test "among 200 slow clients and others without end, the slowest scrape but one of 101 takes less than 200 ms" {
+@test "serve: among 200 slow clients, 100 of 101 scrapes take less than 200 ms" {
 	serve
 	clients 200 "GET /metrics HTTP/1.1"
 	cat >"$tmp/flood" <<-'PY'
@@ -416,7 +416,7 @@ slow_scrape_ms() {
 	((ms < 200))
 }
 
-@test "clients that take no answers do not fill the memory" {
+@test "serve: clients that read no answers do not fill the memory" {
 	serve --by comm --max-keys 1000 --buckets 50 --op read
 	"$python" - "$tmp/file" <<-'PY'
 		import os, sys
@@ -453,7 +453,7 @@ resident() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$1/status"; }
 # cpu_ns PID: CPU time so far
 cpu_ns() { local ns _; read -r ns _ <"/proc/$1/schedstat" && echo "$ns"; }
 
-@test "at 2,000 series both processes take less than 25 MB, and a second with three answers less than 20 ms of a CPU" {
+@test "serve: with 2,000 series, both processes need less than 25 MB and 20 ms of CPU a second" {
 	echo text >"$tmp/file"
 	serve --by comm --op read --file "$tmp/file"
 	"$python" - "$tmp/file" <<-'PY'
@@ -481,7 +481,7 @@ cpu_ns() { local ns _; read -r ns _ <"/proc/$1/schedstat" && echo "$ns"; }
 	(($(fetch /metrics | sed -n 's/^process_resident_memory_bytes //p') < 25000000))
 }
 
-@test "1,500 connections keep nobody away" {
+@test "serve: 1,500 connections do not block others" {
 	serve
 	clients 500 "G"
 	clients 500 "G"
@@ -490,7 +490,7 @@ cpu_ns() { local ns _; read -r ns _ <"/proc/$1/schedstat" && echo "$ns"; }
 	answers_all
 }
 
-@test "more than 64 pages are refused, and keep no metrics away" {
+@test "serve: more than 64 pages are refused, and metrics still work" {
 	serve
 	for _ in {1..64}; do
 		spawn curl -sN --max-time 20 "$url/events" -o /dev/null

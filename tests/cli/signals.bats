@@ -24,7 +24,7 @@ fcntl.fcntl(9, fcntl.F_SETFL, 0)'
 
 is_stuck() { grep -qE 'pipe_w' "/proc/$pid/wchan" || [[ $(cut -d' ' -f1 "/proc/$pid/syscall") == 1 ]]; }
 
-@test "SIGCHLD that is ignored: the command's end and its code are seen" {
+@test "signals: with SIGCHLD ignored, the command's end and code are seen" {
 	run --separate-stderr timeout $((20 * $(patience))) "$python" -c 'import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execv(sys.argv[1], sys.argv[1:])' "$iostrata" breakdown -- sh -c 'exit 7'
@@ -37,7 +37,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$iostrata" breakdown -- grep SigIgn: /proc
 	((0x$ignored & 1 << 16))
 }
 
-@test "the command has the caller's signals: those that are blocked, ignored, and all others" {
+@test "signals: the command has the caller's blocked and ignored signals" {
 	with_signals() { # COMMAND...
 		"$python" -c 'import os, signal, sys
 signal.signal(signal.SIGPIPE, signal.SIG_DFL if sys.argv[1] == "default" else signal.SIG_IGN)
@@ -55,7 +55,7 @@ os.execv(sys.argv[2], sys.argv[2:])' "$@"
 	done
 }
 
-@test "nohup: SIGHUP does not end it, SIGTERM does" {
+@test "signals: under nohup SIGHUP does not end the run, SIGTERM does" {
 	: >"$tmp/err"
 	nohup "$iostrata" breakdown >"$tmp/out" 2>"$tmp/err" 3>&- &
 	pid=$!
@@ -69,7 +69,7 @@ os.execv(sys.argv[2], sys.argv[2:])' "$@"
 	grep -q '^traced' "$tmp/out"
 }
 
-@test "in the background of a script, where SIGINT is ignored: it ends the run all the same" {
+@test "signals: SIGINT ends a run in the background of a script, although ignored there" {
 	: >"$tmp/err"
 	"$iostrata" breakdown >"$tmp/out" 2>"$tmp/err" 3>&- &
 	pid=$!
@@ -80,7 +80,7 @@ os.execv(sys.argv[2], sys.argv[2:])' "$@"
 	grep -q '^traced' "$tmp/out"
 }
 
-@test "Ctrl-C with a command: its end is waited for, its code and its I/O are there" {
+@test "signals: Ctrl-C with a command waits for its end, with its code and I/O" {
 	# to the whole process group, as a terminal does it; the command has something to do yet
 	run --separate-stderr timeout $((30 * $(patience))) "$python" -c 'import os, signal, subprocess, sys, time
 p = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -104,7 +104,7 @@ time.sleep(60)'
 	json '[.ops[] | select(.op == "fsync") | .count] | add == 23'
 }
 
-@test "a second signal ends it at once, and the result is printed" {
+@test "signals: a second signal ends the run at once, and the result is printed" {
 	for signal in INT TERM HUP; do
 		start breakdown -o - -- sh -c 'trap "" INT TERM HUP; sleep 30 3>&- & wait; wait'
 		sleep 0.3
@@ -118,7 +118,7 @@ time.sleep(60)'
 	done
 }
 
-@test "signals that come at once, as timeout(1) sends its own twice, are one" {
+@test "signals: two at once, as from timeout(1), count as one" {
 	start breakdown -o - -- sleep 2
 	kill -STOP "$pid" # so that they do
 	kill -TERM "$pid"
@@ -134,7 +134,7 @@ time.sleep(60)'
 	[[ $output == traced* || $output == "no I/O seen"* ]] # the machine may be idle
 }
 
-@test "stuck in a full pipe: the second signal ends it, at the end and in between" {
+@test "signals: the second one ends a run stuck in a full pipe" {
 	full_pipe
 	for args in "" "0.1" "-- sleep 30" "0.1 -- sleep 30"; do
 		for signal in INT TERM HUP; do
@@ -166,7 +166,7 @@ time.sleep(100)' "$hangs/true"
 	wait_until test -e "$hangs/true.held"
 }
 
-@test "while the command's exec hangs: -D is kept, the second signal ends it" {
+@test "signals: while the command's exec hangs, -D and a second signal end the run" {
 	hanging_exec
 	start breakdown -D 1 -- "$hangs/true"
 	ends_within 5
@@ -183,7 +183,7 @@ time.sleep(100)' "$hangs/true"
 	rm -r "$hangs"
 }
 
-@test "intervals that were missed are left out, and do not use up COUNT" {
+@test "signals: missed intervals are left out, and do not use up COUNT" {
 	start breakdown -j 0.2 12
 	sleep 0.7
 	kill -STOP "$pid"
@@ -199,7 +199,7 @@ time.sleep(100)' "$hangs/true"
 		(map(select(. < 0.05e9)) | length) <= 1' "$tmp/out"
 }
 
-@test "a duration that ends after the clock does" {
+@test "signals: a duration beyond the clock's range lasts until Ctrl-C" {
 	start breakdown -D 18446744073
 	sleep 0.5
 	not has_ended

@@ -27,7 +27,7 @@ data() {
 
 top() { full_screen 'load .* in ' top "$@"; } # OPTIONS
 
-@test "top: a column that there is not is a mistake, and the others are listed" {
+@test "top: an unknown column for --sort is refused, and the columns are listed" {
 	expect 2 top --sort size
 	says "no column 'size'" 'pid, comm, io, bytes, avg, p99, queue, for, disk'
 	expect 2 top -b --sort where
@@ -42,7 +42,7 @@ top() { full_screen 'load .* in ' top "$@"; } # OPTIONS
 	says "no column 'where'" 'server, pid, mount, io, bytes, avg, p99, queue'
 }
 
-@test "top: a table an interval, as text" {
+@test "top: text has one table for each interval" {
 	data
 	to=$tmp/out start top -b 0.5
 	read_direct "$dir/data" 23
@@ -60,7 +60,7 @@ top() { full_screen 'load .* in ' top "$@"; } # OPTIONS
 	(($(grep -c loadavg <<<"$output") == 3))
 }
 
-@test "top: text that is sorted by the 99th percentile has it" {
+@test "top: text sorted by the 99th percentile shows this column" {
 	data
 	to=$tmp/out start top -b --sort p99 0.5
 	read_direct "$dir/data" 23
@@ -72,7 +72,7 @@ top() { full_screen 'load .* in ' top "$@"; } # OPTIONS
 		END { exit !(n && !bad) }' "$tmp/out" || { cat "$tmp/out"; false; }
 }
 
-@test "top: JSON has both sides of a process that has ended" {
+@test "top: JSON has operations and requests of an ended process" {
 	data
 	to=$tmp/out start top --json 0.5
 	read_direct "$dir/data" 101
@@ -90,7 +90,7 @@ top() { full_screen 'load .* in ' top "$@"; } # OPTIONS
 	json '.ops | all(.total_ns == ([.strata[] // 0] | add))' "$tmp/out"
 }
 
-@test "top: what is no terminal for a full screen gets text" {
+@test "top: without a terminal for a full screen, text is printed" {
 	for term in dumb unknown-terminal ''; do
 		run -0 script -qec "env TERM='$term' '$iostrata' top 0.2 1" /dev/null
 		[[ $output == *loadavg:* && $output == *COMM* && $output != *error* ]] ||
@@ -100,12 +100,12 @@ top() { full_screen 'load .* in ' top "$@"; } # OPTIONS
 	[[ $output == *loadavg:* ]]
 }
 
-@test "top: a command's output has the terminal, and the table comes as text" {
+@test "top: with a command, the table is text and the command has the terminal" {
 	expect 7 top -- sh -c 'sleep 0.2; exit 7'
 	[[ $stderr == *loadavg:* ]]
 }
 
-@test "top: the terminal is as it was, however it ends" {
+@test "top: each way to end restores the terminal" {
 	pane 80 24
 	local how
 	for how in q INT TERM HUP SEGV ABRT QUIT; do
@@ -122,7 +122,7 @@ top() { full_screen 'load .* in ' top "$@"; } # OPTIONS
 	done
 }
 
-@test "top: it stops and goes on, and the terminal is the shell's meanwhile" {
+@test "top: Ctrl-Z gives the terminal to the shell, fg takes it back" {
 	pane 80 24
 	types '"$IOSTRATA" top' # stderr is the terminal
 	wait_until shows 'load .* in '
@@ -139,7 +139,7 @@ top() { full_screen 'load .* in ' top "$@"; } # OPTIONS
 	wait_until is_restored
 }
 
-@test "top: the screen at three sizes, and while it changes" {
+@test "top: the screen fits three sizes, and changes of the size" {
 	data
 	pane 80 24
 	top 0.3
@@ -157,7 +157,7 @@ top() { full_screen 'load .* in ' top "$@"; } # OPTIONS
 	screen_ended 0
 }
 
-@test "top: what is shown is what JSON says of the same I/O" {
+@test "top: the screen shows the figures that JSON has for the same I/O" {
 	data
 	pane 120 30
 	top 0.3
@@ -188,7 +188,7 @@ draw() {
 
 is_json() { keep_json "$tmp/json"; screen >"$tmp/shown"; "$python" tests/drawn.py "$tmp/json" "$@" <"$tmp/shown"; }
 
-@test "top: each figure on the screen is that of the JSON of its interval" {
+@test "top: each figure on the screen equals the JSON of its interval" {
 	pane 200 60
 	draw
 	is_json
@@ -206,7 +206,7 @@ is_json() { keep_json "$tmp/json"; screen >"$tmp/shown"; "$python" tests/drawn.p
 	wait_until is_restored
 }
 
-@test "top: colours, and none with NO_COLOR; letters, and none beyond ASCII in a plain locale" {
+@test "top: NO_COLOR removes colours, and a plain locale leaves ASCII only" {
 	local color=$'\e\\[(3[0-7]|38;5;[0-7])m'
 	pane 200 60
 	draw
@@ -231,7 +231,7 @@ is_json() { keep_json "$tmp/json"; screen >"$tmp/shown"; "$python" tests/drawn.p
 	wait_until is_restored
 }
 
-@test "top: keys that follow one another at once, and what is shown of a row" {
+@test "top: keys typed quickly all count, and open a row" {
 	pane 80 24
 	draw
 	keys '>' '>' '>'
@@ -266,7 +266,7 @@ is_json() { keep_json "$tmp/json"; screen >"$tmp/shown"; "$python" tests/drawn.p
 # pid_at LINE: of the screen, beginning with 1
 pid_at() { screen | sed -n "$1p" | awk '{ print $1 }'; }
 
-@test "top: a click selects the row under it, and the wheel moves on" {
+@test "top: a click selects its row, and the wheel scrolls" {
 	local fifth sixth
 	pane 200 60
 	draw
@@ -285,7 +285,7 @@ pid_at() { screen | sed -n "$1p" | awk '{ print $1 }'; }
 	wait_until is_restored
 }
 
-@test "top: keys" {
+@test "top: each key does its action" {
 	data
 	pane 100 24
 	top 0.3
@@ -354,7 +354,7 @@ PY
 	screen_ended 0
 }
 
-@test "top: random keys and sizes leave it alive" {
+@test "top: random keys and sizes do not crash the screen" {
 	pane 80 24
 	top 0.2
 	local all=(q h v V '<' '>' r / ' ' t + - m M a 1 Up Down PPage NPage Home End Enter Escape BSpace
@@ -377,7 +377,7 @@ PY
 	screen_ended 0
 }
 
-@test "top: what goes away while it runs is told in the foot, and the rest goes on" {
+@test "top: ended processes and removed disks are reported, and the screen goes on" {
 	sleep 60 3>&- &
 	local one=$!
 	spawned+=("$one")
@@ -397,7 +397,7 @@ PY
 	wait_until has_ended
 }
 
-@test "top: a row that is looked into has its strata, latencies and slowest operations" {
+@test "top: an opened row shows its strata, latencies and slowest operations" {
 	data
 	cat >"$tmp/reads.py" <<'PY'
 import ctypes, mmap, os, sys, time

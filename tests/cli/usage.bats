@@ -9,7 +9,7 @@ commands() {
 	"$iostrata" --help | awk '/^Commands:/ { on = 1; next } on && !NF { exit } on { print $1 }'
 }
 
-@test "--help lists the commands and fits the screen" {
+@test "usage: --help lists the commands and fits the screen" {
 	for arg in --help -h help; do
 		expect 0 "$arg"
 		[[ $output == *breakdown* && $output == *doctor* && -z $stderr ]]
@@ -18,7 +18,7 @@ commands() {
 	done
 }
 
-@test "each command has --help with examples that fits the screen" {
+@test "usage: each command's --help has examples and fits the screen" {
 	(($(commands | wc -l) > 10))
 	for command in $(commands); do
 		expect 0 "$command" --help
@@ -30,7 +30,7 @@ commands() {
 	done
 }
 
-@test "--version is a name and a number" {
+@test "usage: --version prints a name and a number" {
 	expect 0 --version
 	[[ $output =~ ^iostrata\ [0-9]+\.[0-9.]+$ ]]
 	local version=$output
@@ -40,12 +40,12 @@ commands() {
 	[[ $output == "$version" ]]
 }
 
-@test "no command is a mistake that shows the help" {
+@test "usage: without a command, the help is shown, as an error" {
 	expect 2
 	[[ -z $output && $stderr == Usage:* ]]
 }
 
-@test "an unknown command is named, made safe" {
+@test "usage: an unknown command is named, made safe" {
 	expect 2 frobnicate
 	says "'frobnicate'" "--help"
 	expect 2 -D 3
@@ -55,7 +55,7 @@ commands() {
 	[[ $stderr != *$'\e'* ]]
 }
 
-@test "an unknown option is named, made safe" {
+@test "usage: an unknown option is named, made safe" {
 	expect 2 breakdown --frobnicate
 	says "'--frobnicate'" "iostrata breakdown --help"
 	expect 2 breakdown -Z
@@ -65,7 +65,7 @@ commands() {
 	[[ $stderr != *$'\e'* ]]
 }
 
-@test "options that need a value, and that take none" {
+@test "usage: a missing value, or a needless one, is refused" {
 	expect 2 breakdown -p
 	says "--pid needs a value: PID"
 	expect 2 breakdown --json=1
@@ -75,7 +75,7 @@ commands() {
 }
 
 # Every option that takes a number, with what no number is.
-@test "numbers are strict" {
+@test "usage: wrong numbers in options are refused" {
 	for option in --pid --slowest --duration --min; do
 		for value in abc 1x x1 0x10 1e3 -1 +1 ' 1' '1 ' '' '1,' 99999999999999999999 \
 			18446744073709551616; do
@@ -87,7 +87,7 @@ commands() {
 	done
 }
 
-@test "arguments are strict" {
+@test "usage: wrong arguments are refused" {
 	for value in abc '' ./1; do
 		expect 2 breakdown "$value"
 		says "invalid value '$value' for INTERVAL: " "put -- before a command"
@@ -112,7 +112,7 @@ commands() {
 	says "unexpected argument '1'"
 }
 
-@test "numbers have limits" {
+@test "usage: numbers outside their limits are refused" {
 	for args in --pid=0 --pid=2147483648 --slowest=0 --slowest=1001 --duration=0 0 0.001; do
 		expect 2 breakdown "$args"
 		says "must be .* or (more|less)"
@@ -121,14 +121,14 @@ commands() {
 	says "'0' for COUNT: must be 1 or more"
 }
 
-@test "choices are listed" {
+@test "usage: a wrong choice is refused, and the choices are listed" {
 	expect 2 breakdown --op frob
 	says "no operation is called" "read, write, open, close, fsync, copy, meta, uring, aio, fault and served"
 	expect 2 breakdown --by frob
 	says "must be pid, tid, comm, file, cgroup, dev, cache, container, server, host or client"
 }
 
-@test "options that contradict each other" {
+@test "usage: contradicting options are refused" {
 	expect 2 breakdown --slowest 3 -T vfs
 	says "--slowest .* -T"
 	expect 2 breakdown --by file -T blk
@@ -145,7 +145,7 @@ commands() {
 	says "no command after --"
 }
 
-@test "every command has a manual page, and every option of its help is there" {
+@test "usage: each command has a manual page with all its options" {
 	local n=0
 	for command in $(commands); do
 		# hyphens may be escaped there
@@ -162,7 +162,7 @@ commands() {
 	((n == $(printf '%s\n' build/man/iostrata-*.1 | wc -l) && n >= 7))
 }
 
-@test "the manual has every list of columns, and every part of a command's tables" {
+@test "usage: the manual has each list of columns, and each part of the tables" {
 	for command in $(commands); do
 		"$iostrata" --scdoc "$command" >"$tmp/parts"
 		(($(wc -l <"$tmp/parts") >= 5))
@@ -174,7 +174,7 @@ commands() {
 	((status != 0))
 }
 
-@test "did you mean: commands, options, choices, columns" {
+@test "usage: a mistyped command, option, choice or column gets a suggestion" {
 	expect 2 braekdown
 	says "'braekdown'" "did you mean 'iostrata breakdown'"
 	expect 2 breakdown --slowset 3
@@ -203,7 +203,7 @@ man_is() {
 	iostrata=$tmp/iostrata
 }
 
-@test "help COMMAND opens the manual page, else it is COMMAND --help" {
+@test "usage: help COMMAND opens the manual page, or prints --help" {
 	real=$iostrata
 	man_is '[ "$1" = -w ] && echo "/man1/$2.1" || echo "page: $*"'
 	for command in breakdown doctor; do
@@ -227,7 +227,7 @@ man_is() {
 	says "unexpected argument 'report.x1b'" "one command"
 }
 
-@test "man(1) finds the page" {
+@test "usage: man(1) finds the page" {
 	man -w man >/dev/null 2>&1 || skip "there are no manual pages here"
 	mkdir -p "$tmp/share/man1"
 	cp build/man/iostrata-doctor.1 "$tmp/share/man1"
@@ -235,14 +235,14 @@ man_is() {
 	[[ $output == *SYNOPSIS*EXAMPLES* && -z $stderr ]]
 }
 
-@test "help says what each stratum is" {
+@test "usage: help explains each stratum" {
 	expect 0 breakdown --help
 	for label in syscall vfs fs throttle tag queue device wake-up 'run queue' preempted 'kernel thread' sleep; do
 		grep -qE "^  $label  +[a-z]+" <<<"$output" || { echo "$label"; false; }
 	done
 }
 
-@test "what would be ignored is a mistake" {
+@test "usage: an option without effect is refused" {
 	for args in "--by pid --by file" "-T vfs -T blk" "-D 1 -D 2"; do
 		# shellcheck disable=SC2086 # words
 		expect 2 breakdown $args

@@ -59,7 +59,7 @@ r = [capture.read(f) for f in sys.argv[1:]]
 $1" "${@:2}"
 }
 
-@test "each incident is in exactly one recording, with what came before it" {
+@test "watch: each incident is in exactly one recording, with the time before it" {
 	start watch "${watching[@]}" -o "$dir"
 	plant "$iostrata" 3 2.5
 	wait_until recordings 3
@@ -91,7 +91,7 @@ assert len(times) == len(set(times))
 	json '([.ops[].count] | add) >= 3 * 155'
 }
 
-@test "--keep before and --after behind; the name has the time of the incident" {
+@test "watch: a recording has --keep before and --after after the incident, and its time in the name" {
 	start watch --all-files --comm planted --until 'read>600ms' --keep 3 --after 2 -o "$dir"
 	"$python" -c 'import os, threading, time
 open("/proc/self/comm", "w").write("planted")
@@ -115,7 +115,7 @@ assert any(time.strftime("watch-%Y%m%dT%H%M%SZ-", time.gmtime(at + off)) in sys.
 ' "$dir"/*
 }
 
-@test "an incident that goes on has one recording; another condition is noted in it" {
+@test "watch: a long incident has one recording, and notes another condition" {
 	start watch "${watching[@]}" --until 'any>650ms' --until 'fsync>1' -o "$dir"
 	plant "$iostrata" 4 0.2
 	finish INT
@@ -126,7 +126,7 @@ assert [t["condition"] for t in r[0].header["trigger"]] == ["read>600ms", "any>6
 ' "$dir"/*
 }
 
-@test "SIGUSR1 takes one now, whatever --at-most says" {
+@test "watch: SIGUSR1 makes a recording at once, regardless of --at-most" {
 	start watch --comm planted --at-most 1/d -o "$dir"
 	plant "$iostrata" 1 0
 	kill -USR1 "$pid"
@@ -142,7 +142,7 @@ assert [t["condition"] for t in r[0].header["trigger"]] == ["read>600ms", "any>6
 	reader 'assert sorted(one.end["ops"] > 0 for one in r) == [False, True]' "$dir"/*
 }
 
-@test "who asks, or ends watch, does not wait for the end of an incident" {
+@test "watch: SIGUSR1 and Ctrl-C do not wait for the end of an incident" {
 	start watch --all-files --comm planted --until 'read>600ms' --after 60 -o "$dir"
 	plant "$iostrata" 1 0
 	wait_until grep -q '^read>600ms: one took' "$tmp/err"
@@ -169,7 +169,7 @@ assert met["value"] > 1e9, met # the longest
 	recordings 2
 }
 
-@test "SIGUSR1 may go to all its processes, as 'systemctl kill' sends it" {
+@test "watch: SIGUSR1 to all its processes, as by 'systemctl kill', makes one recording" {
 	start watch --comm planted -o "$dir"
 	for n in 1 2; do
 		# shellcheck disable=SC2046 # words
@@ -180,7 +180,7 @@ assert met["value"] > 1e9, met # the longest
 	((status == 0))
 }
 
-@test "if the process that writes recordings is killed, watch ends: a service is to start anew" {
+@test "watch: killing the writing process ends watch, so a service restarts" {
 	start watch --comm planted -o "$dir"
 	kill -KILL "$(pgrep -P "$pid")"
 	ends_within 20
@@ -188,7 +188,7 @@ assert met["value"] > 1e9, met # the longest
 	grep -q '^error: cannot write recordings: the process that writes them was killed' "$tmp/err"
 }
 
-@test "recordings that wait for a disk are all written" {
+@test "watch: recordings that wait for a disk are all written" {
 	start watch --comm planted -o "$dir"
 	deputy=$(pgrep -P "$pid")
 	spawned+=("$deputy")
@@ -215,7 +215,7 @@ wait_until_quiet() {
 	done
 }
 
-@test "a copy that waits for the disk is no incident, nor is what waits for the copy" {
+@test "watch: I/O of the writing processes meets no condition" {
 	cp "$iostrata" "$tmp/watching" # its processes, and no others, are called so
 	iostrata=$tmp/watching start watch --all-files --comm watching --until 'write>300ms' \
 		--until 'read>300ms' --after 1 -o "$dir"
@@ -239,7 +239,7 @@ wait_until_quiet() {
 	((status == 0))
 }
 
-@test "--at-most leaves incidents out, and says so" {
+@test "watch: --at-most leaves incidents out, and says so" {
 	start watch "${watching[@]}" --at-most 2/d -o "$dir"
 	plant "$iostrata" 4 2.5
 	finish INT
@@ -253,7 +253,7 @@ wait_until_quiet() {
 	recordings 4
 }
 
-@test "the budget is kept: the oldest go, and no other file" {
+@test "watch: --budget removes the oldest recordings, and no other file" {
 	mkdir "$dir"
 	for day in 1 2 3; do
 		head -c 40000 "$iostrata" >"$dir/watch-2026010${day}T000000Z-any.ios"
@@ -276,7 +276,7 @@ wait_until_quiet() {
 		awk '{ sum += $1 } END { print sum }') <= 80896))
 }
 
-@test "--budget counts and removes tables as whole directories" {
+@test "watch: --budget counts and removes tables as whole directories" {
 	for day in 1 2; do
 		mkdir -p "$dir/watch-2026010${day}T000000Z-any.tables"
 		head -c 200000 /dev/zero >"$dir/watch-2026010${day}T000000Z-any.tables/operations.parquet"
@@ -298,7 +298,7 @@ wait_until_quiet() {
 
 program_ran() { grep -qs SigIgn "$public"/*.says; }
 
-@test "--run runs a program as the caller, with the file's name" {
+@test "watch: --run runs a program as the caller, with the file's name" {
 	chmod 777 "$public" # bats' own directory is root's alone
 	dir=$public
 	cat >"$tmp/program" <<-EOT
@@ -321,7 +321,7 @@ program_ran() { grep -qs SigIgn "$public"/*.says; }
 	grep -q "^warning: '.*program' ended with status 3" "$tmp/err"
 }
 
-@test "killed at any moment, it leaves complete files alone" {
+@test "watch: killed at any moment, it leaves only complete files" {
 	start watch --comm planted -o "$dir"
 	plant "$iostrata" 1 0
 	kill -USR1 "$pid"
@@ -342,7 +342,7 @@ program_ran() { grep -qs SigIgn "$public"/*.says; }
 	[[ ! -e $dir/.watch-4194999.part && -e $dir/.watch-$$.part ]]
 }
 
-@test "a recording whose writer is killed is none, and is told; the next one is written" {
+@test "watch: a recording with a killed writer is reported as incomplete, and the next one is written" {
 	start_stuck
 	kill -KILL "$(pgrep -P "$pid" | grep -vx "$deputy")"
 	kill -CONT "$deputy"
@@ -371,7 +371,7 @@ start_stuck() {
 # Whether a copy of the tool writes.
 copies() { (($(pgrep -c -P "$pid") == 2)); }
 
-@test "a disk that hangs holds neither the tracing nor, after a kill, the programs" {
+@test "watch: a hanging disk does not stop the tracing, and after a kill no program stays" {
 	start_stuck
 	plant "$iostrata" 1 0
 	[[ $(grep State "/proc/$pid/status") != *D* ]]
@@ -384,7 +384,7 @@ copies() { (($(pgrep -c -P "$pid") == 2)); }
 	reader 'assert len(r[0].ops) == r[0].end["ops"] >= 200003' "$dir"/*
 }
 
-@test "a full disk is told, the oldest go if they may, and tracing goes on" {
+@test "watch: a full disk is reported, --budget removes the oldest, and tracing goes on" {
 	mkdir "$tmp/small"
 	mount -t tmpfs -o size=200k tmpfs "$tmp/small"
 	head -c 190000 /dev/zero >"$tmp/small/watch-20260101T000000Z-any.ios"
@@ -413,7 +413,7 @@ for i in range(10007): os.pread(f, random.randrange(4096), random.randrange(1 <<
 	reader 'assert len(r[0].ops) == r[0].end["ops"] >= 10007' "$tmp/small"/*
 }
 
-@test "what is lost is told, in the recording and at the end" {
+@test "watch: losses are reported, in the recording and at the end" {
 	start watch --comm planted --buffer 4 -o "$dir"
 	"$python" -c 'import os
 open("/proc/self/comm", "w").write("planted")
@@ -432,7 +432,7 @@ assert all(one.end["ops"] == len(one.ops) for one in r) and end["ops"] + end["lo
 	grep -q '^warning: lost [0-9,]* operations, 0 requests since the beginning' "$tmp/err"
 }
 
-@test "memory too small for --keep is told" {
+@test "watch: too little memory for --keep is reported" {
 	start watch --comm planted --memory 1 -o "$dir"
 	read_much planted
 	kill -USR1 "$pid"
@@ -443,7 +443,7 @@ assert all(one.end["ops"] == len(one.ops) for one in r) and end["ops"] + end["lo
 	reader 'assert 1000 < len(r[0].ops) == r[0].end["ops"] < 200003' "$dir"/*
 }
 
-@test "tables instead of recordings" {
+@test "watch: --parquet writes tables instead of recordings" {
 	start watch --comm planted -o "$dir" --parquet
 	plant "$iostrata" 1 0
 	kill -USR1 "$pid"
@@ -455,7 +455,7 @@ assert all(one.end["ops"] == len(one.ops) for one in r) and end["ops"] + end["lo
 	[[ $(head -c 4 "$dir"/*/operations.parquet) == PAR1 ]]
 }
 
-@test "a rate is a condition, too" {
+@test "watch: a rate of errors is a condition" {
 	start watch --all-files --comm planted --until 'read p50>300ms over 1s' --after 1 -o "$dir"
 	plant "$iostrata" 1 0
 	sleep 2
@@ -471,13 +471,13 @@ for i in range(5):
 	[[ $(ls "$dir") == watch-*-read-p50-over-300ms-over-1s.ios ]]
 }
 
-@test "a failure that ends a command is an incident" {
+@test "watch: a failure that ends a command is an incident" {
 	expect 1 watch --until 'errors>0' -o "$dir" -- cat /proc/self/mem
 	[[ $(ls "$dir") == watch-*-errors-over-0.ios ]]
 	reader 'assert any(op["ret"] == (1 << 64) - 5 for op in r[0].ops)' "$dir"/*
 }
 
-@test "what makes no sense is refused" {
+@test "watch: contradicting options are refused" {
 	for wrong in 10 /h 10/w 0/h 1001/h x/h; do
 		expect 2 watch --at-most "$wrong"
 		says "invalid --at-most '$wrong'" "10/h"
@@ -507,7 +507,7 @@ for i in range(5):
 	[[ ! -e $dir ]]
 }
 
-@test "the service manager is told when tracing has begun" {
+@test "watch: the service manager is notified when tracing has begun" {
 	for socket in "$tmp/socket" "@iostrata-test-$$"; do
 		spawn "$python" -c 'import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -522,7 +522,7 @@ print(s.recv(100).decode(), flush=True)' "$socket" >"$tmp/told"
 	done
 }
 
-@test "the service is well-formed, and confined" {
+@test "watch: the service is well-formed, and confined" {
 	command -v systemd-analyze >/dev/null || skip "no systemd-analyze"
 	ln -s "$iostrata" "$tmp/iostrata"
 	sed "s,@BIN@,$tmp," systemd/iostrata-watch@.service >"$tmp/iostrata-watch@.service"
@@ -532,7 +532,7 @@ print(s.recv(100).decode(), flush=True)' "$socket" >"$tmp/told"
 	((status == 0)) || { echo "$output"; false; }
 }
 
-@test "the two capabilities of the service are enough; the program of --run has none" {
+@test "watch: the service's two capabilities are enough, and the program of --run has none" {
 	chmod 777 "$public"
 	dir=$public/recordings
 	cat >"$tmp/program" <<-EOT

@@ -37,7 +37,7 @@ aarch64")
 	done <<<"$machines"
 }
 
-@test "what make says where there is no compiler for another architecture" {
+@test "make: a missing cross compiler is a clear error" {
 	other=$(sed s/aarch64/arm64/ <<<"$machines")
 	mkdir "$BATS_TEST_TMPDIR/bin"
 	ln -s /usr/bin/* "$BATS_TEST_TMPDIR/bin"

@@ -26,7 +26,7 @@ gate() { # Python from stdin, with the gate's modules
 	PY
 }
 
-@test "what is not true is a failed check, and so is a suite that breaks off" {
+@test "gate: an untrue check and a suite that breaks off are failures" {
 	gate <<-'PY'
 		def both(gate):
 		    gate.stack.callback(undone.append, 1)
@@ -71,7 +71,7 @@ gate() { # Python from stdin, with the gate's modules
 	PY
 }
 
-@test "natively a suite whose figures are off is tried again, but not for ever, and no error is" {
+@test "gate: natively, wrong figures are tried again a few times, errors are not" {
 	gate <<-'PY'
 		def tries(good_at, error=None):
 		    runs = []
@@ -93,7 +93,7 @@ gate() { # Python from stdin, with the gate's modules
 	PY
 }
 
-@test "the gate's status tells of failed checks, and of none at all" {
+@test "gate: failed checks, or none at all, set the exit status" {
 	gate <<-'PY'
 		loader = importlib.machinery.SourceFileLoader("run", "tests/gate/run")
 		run = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loader))
@@ -112,7 +112,7 @@ gate() { # Python from stdin, with the gate's modules
 	PY
 }
 
-@test "what null_blk cannot be told is a skip" {
+@test "gate: an unsupported option of null_blk is a skip" {
 	dir=$BATS_TEST_TMPDIR gate <<-'PY'
 		import os, pathlib
 		machine.CONFIGFS = pathlib.Path(os.environ["dir"])
@@ -123,7 +123,7 @@ gate() { # Python from stdin, with the gate's modules
 	PY
 }
 
-@test "requests and operations that are not the same are seen" {
+@test "gate: differing requests and operations fail the comparison" {
 	gate <<-'PY'
 		import pathlib
 		class Disk:
@@ -164,7 +164,7 @@ gate() { # Python from stdin, with the gate's modules
 	PY
 }
 
-@test "each rule for all rows is broken by a row that breaks it, and told" {
+@test "gate: each rule for all rows fails on a row that breaks it" {
 	gate <<-'PY'
 		import checks_last
 		op = {"op": "read", "fs": "ext4", "key": None, "cache": None, "count": 2, "errors": 0, "bytes": 8192,

@@ -27,7 +27,7 @@ but() { # FILES -- NAMES: the files without those
 	none finds '(printf|fopen|open|read|write|malloc)[ ]*\(' src/cell.h
 }
 
-@test "only what traces includes a skeleton" {
+@test "only tracing code includes a skeleton" {
 	[[ -n $(finds '\.skel\.h"' src/trace/plan.c) ]]
 	mapfile -t others < <(printf '%s\n' "${sources[@]}" "${headers[@]}" | grep -vE '^src/(trace|funcs)/[a-z_]*\.c$')
 	none finds '\.skel\.h' "${others[@]}"
@@ -266,7 +266,7 @@ includes() {
 # function of a program that has others, finds no table there, and crashes (kernel commit
 # 0108a4e9f358, "bpf: ensure main program has an extable"; not in 5.10). Functions end up in .text. The
 # ones for bpf_find_vma() load through no pointer that could be bad.
-@test "programs call no functions of their own, but where the kernel bears it" {
+@test "programs call no BPF functions, except where the kernel allows it" {
 	none bash -c "grep -nE '__noinline|\(noinline\)' ${bpf[*]} | grep -v '^src/bpf/function.bpf.h:'"
 	for program in src/bpf/*.bpf.c; do
 		readelf -sSW "build/$(basename "$program" .c).o" >"$BATS_TEST_TMPDIR/object" 2>/dev/null

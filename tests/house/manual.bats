@@ -6,11 +6,11 @@ load lib
 
 iostrata=build/iostrata
 
-@test "each command and option that the manual and documents name is there" {
+@test "each command and option named in the manual and documents exists" {
 	none python3 -B tests/house/options.py "$iostrata" $(commands)
 }
 
-@test "a command or option that is not there is found, wherever it is named" {
+@test "a name of a missing command or option is found in each place" {
 	here=$PWD
 	cd "$BATS_TEST_TMPDIR"
 	mkdir -p man docs
@@ -61,7 +61,7 @@ table_rows() {
 		} }' "$BATS_TEST_TMPDIR/rows"
 }
 
-@test "the manual has each exit status that there is" {
+@test "the manual has each exit status" {
 	sed -n 's/^\tEXIT_[A-Z]* = \([0-9]*\),.*/\1/p' src/base/reason.h | sort -n >"$BATS_TEST_TMPDIR/codes"
 	(($(wc -l <"$BATS_TEST_TMPDIR/codes") > 5))
 	sed -n '/^# EXIT STATUS/,/^# SIGNALS/s/^\*\([0-9]*\)\*$/\1/p' man/iostrata.1.scd |

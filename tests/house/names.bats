@@ -3,11 +3,11 @@
 
 load lib
 
-@test "each function and file named in a comment, the manual or a document is there" {
+@test "each function and file named in a comment, the manual or a document exists" {
 	none python3 tests/house/names.py .
 }
 
-@test "a function or file that is not there is found, wherever it is named" {
+@test "a missing function or file is found in each kind of text" {
 	cd "$BATS_TEST_TMPDIR"
 	mkdir -p src/base tests/house tests/vm docs/design man
 	printf '%s\n' '/* a.c - calls here(), gone() and strlen(); see a.h, b.h and base/a.c. */' \

@@ -4,7 +4,7 @@
 
 load lib
 
-@test "nothing is found in files only if they are there" {
+@test "the check for forbidden words fails if its files are missing" {
 	none grep -n x /dev/null
 	none finds x /dev/null
 	! none grep -n x "$BATS_TEST_TMPDIR/absent" || false
@@ -97,7 +97,7 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 	none cat "$BATS_TEST_TMPDIR/without"
 }
 
-@test "the records' headers, and only they, may be used under the BSD licence, too" {
+@test "only the records' headers are also under the BSD licence" {
 	mapfile -t files < <(c_files)
 	[[ $(grep -lE '^/\* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause \*/$' "${files[@]}") == \
 		$'src/cell.h\nsrc/event.h' ]]
@@ -181,7 +181,7 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 	END
 }
 
-@test "every command and file that the documents name is there" {
+@test "each command and file named in documents exists" {
 	grep -ohE '`(src|tests|docs|man|\.ci)/[A-Za-z0-9_./*-]*`' README.md CONTRIBUTING.md docs/ARCHITECTURE.md |
 		tr -d '`' | sort -u >"$BATS_TEST_TMPDIR/names"
 	(($(wc -l <"$BATS_TEST_TMPDIR/names") >= 10))
@@ -239,11 +239,11 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 		++n == 7 { print FILENAME ":" FNR ": more than 6 lines" }' man/*.scd
 }
 
-@test "vmlinux.h is true of the running kernel" {
+@test "vmlinux.h fits the running kernel" {
 	tests/vmlinux-check
 }
 
-@test "make names the architectures that there are tables for" {
+@test "make names the architectures with tables" {
 	run -2 env -u MAKEFLAGS -u MAKELEVEL make -n ARCH=ppc64le
 	[[ $output == *"for x86_64 and arm64, not for ppc64le"* && ${#lines[@]} -eq 1 ]]
 }
@@ -252,7 +252,7 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 	tests/mutants --check
 }
 
-@test "an edit of a mutant knows its place by words, however that is written" {
+@test "a mutant's edit finds its place by words, in each layout of the code" {
 	PYTHONPATH=tests python3 -B - <<-'PY'
 		from pathlib import Path
 		from mutate_edits import *
@@ -333,7 +333,7 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 	PY
 }
 
-@test "what a guest's kernel complains of is seen" {
+@test "complaints of a guest's kernel are seen" {
 	eval "$(grep "^complaints='.*'$" tests/vm/boot)"
 	quiet='Spectre V2 : Spectre v2 / SpectreRSB mitigation: Filling RSB on context switch
 NX (Execute Disable) protection: active
@@ -371,7 +371,7 @@ program() { # FILE: Python that loads it as a module
 	PY
 }
 
-@test "a guest's suite is tried again for times, in make test for more, but never for a crash" {
+@test "a guest's suite is tried again for wrong times, in make test for any failure, never for a crash" {
 	{ program tests/vm/matrix; cat; } <<-'PY' | python3 -
 		def again(everything, name, figures="x=1"):
 		    return program.worth_another_try(program.Check("FAIL", name, figures), everything)
@@ -390,7 +390,7 @@ program() { # FILE: Python that loads it as a module
 	PY
 }
 
-@test "what a guest's second try does not have has failed, unless it broke off in the first" {
+@test "a check missing in a guest's second try has failed, unless the first try broke off there" {
 	{ program tests/vm/matrix; cat; } <<-'PY' | python3 -
 		from program import Check, Kernel
 		why, figures = "why=Broken: x at tool.py:1", "read=1/4096/0!=2/8192/0"
@@ -413,7 +413,7 @@ program() { # FILE: Python that loads it as a module
 	PY
 }
 
-@test "a side of make test that is killed is a failure, and the others count" {
+@test "a killed part of make test is a failure, and the other parts count" {
 	mkdir "$BATS_TEST_TMPDIR/tests"
 	cp tests/all "$BATS_TEST_TMPDIR/tests"
 	cat >"$BATS_TEST_TMPDIR/make" <<-'SH'
@@ -488,7 +488,7 @@ program() { # FILE: Python that loads it as a module
 	[[ $(tests/gate/run --list --only '^bare') == bare ]]
 }
 
-@test "of the bench's budget only what was measured is judged" {
+@test "the bench's budget judges only measured figures" {
 	run -2 tests/bench/bench --no-guests nosuch
 	PYTHONPATH=tests/bench python3 -B - <<-'PY'
 		import json, pathlib, budget
@@ -504,7 +504,7 @@ program() { # FILE: Python that loads it as a module
 	PY
 }
 
-@test "scripts say what they are, and refuse what there is not before they do anything" {
+@test "scripts have --help, and refuse unknown arguments before they begin" {
 	for refused in 'mutate -n -1 --list' 'mutate --again nosuch' 'mutate src/nosuch.c' 'mutants --check nosuch' \
 			'mutants --check -K nosuch' 'demo nosuch' 'screens nosuch' tap; do
 		# shellcheck disable=SC2086 # a program and its arguments
@@ -517,7 +517,7 @@ program() { # FILE: Python that loads it as a module
 	done
 }
 
-@test "a run of tests that broke off says nothing about a mutant" {
+@test "a test run that broke off does not judge a mutant" {
 	{ program tests/mutants; cat; } <<-'PY' | PYTHONPATH=tests python3 -
 		def said(output, status):
 		    try:
@@ -535,7 +535,7 @@ program() { # FILE: Python that loads it as a module
 	PY
 }
 
-@test "a sample of mutants of which hardly any was tried says nothing" {
+@test "a sample with hardly any tried mutant is a failure" {
 	{ program tests/mutate; cat; } <<-'PY' | PYTHONPATH=tests python3 -
 		def status(**count):
 		    return program.summary({"bpf": program.collections.Counter(count)})
@@ -544,7 +544,7 @@ program() { # FILE: Python that loads it as a module
 	PY
 }
 
-@test "what a test of a mutant may take is CPU, not time" {
+@test "the limit for a mutant's test is CPU time, not elapsed time" {
 	{ program tests/mutate_build.py; cat; } <<-'PY' | PYTHONPATH=tests python3 -
 		def said(script):
 		    return program.test_fails(["sh", "-c", script], program.Path("/"), 1)
@@ -554,13 +554,13 @@ program() { # FILE: Python that loads it as a module
 	PY
 }
 
-@test "mutants are made of all that they are to be made of" {
+@test "mutants are made from each kind of source" {
 	tests/mutate --list -n 0 >"$BATS_TEST_TMPDIR/mutants"
 	(($(wc -l <"$BATS_TEST_TMPDIR/mutants") > 10000))
 }
 
 # Each is a file, or a file and the name of a test in it; of the gate, a suite.
-@test "each test that a promise names is there" {
+@test "each test named by a promise exists" {
 	tests/gate/run --list >"$BATS_TEST_TMPDIR/suites"
 	# an item may have several lines
 	awk '/^- / { on = 1 } !NF { on = 0 } on { printf "%s%s", /^- / ? "\n" : " ", $0 } END { print "" }' \
