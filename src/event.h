@@ -88,7 +88,7 @@ enum rq_op {
 	RQ_N,
 };
 
-/* The key of rows beside operation and file system. */
+/* The part of a row's key other than operation and file system. */
 enum by_key {
 	BY_NONE,
 	BY_PID,

@@ -7,7 +7,7 @@
 
 #include "analyse/explain_scan.h"
 
-/* A finding of its own has so many operations in no finding before it. */
+/* Listed separately only if at least this share of its operations is in no earlier finding. */
 #define OWN_PART 0.2
 
 static uint64_t bits_count(const uint64_t *a, const uint64_t *b, size_t words)

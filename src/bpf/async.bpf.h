@@ -269,7 +269,8 @@ enum async_end {
  * Charges the rest of a request, which completes now. A thread polling for requests, or for their
  * completion, does not show when it stops executing a request (@u->vague). If such a request waits
  * for its own bios, the thread is taken to have stopped when it had submitted the last bio. @how:
- * enum async_end. (A function of its own: the stack of the programs which end requests is full.)
+ * enum async_end. (A separate function: programs that end requests have no stack left for its
+ * variables.)
  */
 GLOBAL int async_charge(u32 at, u32 how, u64 now)
 {

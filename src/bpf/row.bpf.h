@@ -153,8 +153,10 @@ static __always_inline void row_hist_add(struct op_cell *cell, const u32 *index,
 		atomic_add(&hist->n[hist_bucket(total)], 1);
 }
 
-/* hist_bucket() as a function of its own: inlined, it would make the verifier walk all later code
- * once for each power of two. */
+/*
+ * hist_bucket() as a separate function: if it were inlined, the verifier would walk all later code
+ * once for each power of two.
+ */
 GLOBAL u32 bucket_of(u64 ns)
 {
 	return hist_bucket(ns);

@@ -234,8 +234,7 @@ static __always_inline bool lane_send(const struct op *op, u64 key, u8 cache,
 }
 
 /* Sends an operation of @who (NULL: of current); for the rest see op_done(). @single_writer: as for
- * op_keep(). This is no function of its own: the stack of the programs which end page faults is
- * full. */
+ * op_keep(). Inlined on purpose: programs that end page faults have no stack left for a call. */
 static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu[SENT_ON_CPU],
 				    long ret, const struct sent_who *who, bool single_writer)
 {

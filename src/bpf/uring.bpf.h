@@ -181,7 +181,7 @@ GLOBAL u64 async_bio_queued(u64 private, u64 read_bytes)
 }
 
 /* Current submits @req with @opcode, in a ring with @ring_flags. @acts: the kind of the equivalent
- * system call. (A function of its own: ring_enters() needs the stack.) */
+ * system call. (A separate function: ring_enters() needs the stack.) */
 GLOBAL int uring_begins(u64 req, u32 opcode, u32 acts, u32 ring_flags)
 {
 	struct task_state *t = CONF(uring) ? task_get(current_task()) : NULL;

@@ -161,18 +161,18 @@ bool joined_rest(char *dst, size_t cap, const struct join *joined, enum joined_s
 	static const char *const names[JOINED_SIDES] = { "NFS request", "served operation" };
 	static const char *const whys[JOINED_SIDES][JOIN_WHYS] = {
 		{
-			[JOIN_NO_XID] = "whose xid the kernel does not tell",
+			[JOIN_NO_XID] = "without an xid from the kernel",
 			[JOIN_ELSEWHERE] = "to other servers",
 			[JOIN_OUTSIDE] = "outside the recorded time of the server",
-			[JOIN_ALONE] = "which the server did not record",
+			[JOIN_ALONE] = "not recorded by the server",
 			[JOIN_LONGER] = "answered before the server's operation ended",
 		},
 		{
-			[JOIN_NO_XID] = "whose xid the kernel does not tell",
-			[JOIN_ELSEWHERE] = "", /* is of requests only */
+			[JOIN_NO_XID] = "without an xid from the kernel",
+			[JOIN_ELSEWHERE] = "", /* only requests can be so */
 			[JOIN_OUTSIDE] = "outside the recorded time of the client",
 			[JOIN_ALONE] = "for other clients or programs",
-			[JOIN_LONGER] = "which ended after their answer",
+			[JOIN_LONGER] = "ended after their answer",
 		},
 	};
 	const struct join_side *side =

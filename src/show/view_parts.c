@@ -673,8 +673,7 @@ static int without_probes_text(char *dst, size_t cap, const struct breakdown_vie
 		if (again || n > (int)cap / 2)
 			continue;
 		text_safe_n(fs, sizeof(fs), r->fs, strnlen(r->fs, sizeof(r->fs)));
-		n += snprintf(dst + n, cap - n, "%s%s", n ? ", " : "; functions not probed of ",
-			      fs);
+		n += snprintf(dst + n, cap - n, "%s%s", n ? ", " : "; functions not probed: ", fs);
 	}
 	return n;
 }
@@ -717,20 +716,22 @@ void notes_put(struct text_out *o, const struct breakdown_view *v, const struct 
 	int n = lost_text(text, sizeof(text), sn), missing;
 
 	if (sn->unnamed_cgroups)
-		n += snprintf(text + n, sizeof(text) - n, "; %s cgroup%s gone without a name",
+		n += snprintf(text + n, sizeof(text) - n,
+			      "; %s cgroup%s removed before the name was known",
 			      text_count(sn->unnamed_cgroups).s, text_plural(sn->unnamed_cgroups));
 	if (sn->unpatterned)
-		n += snprintf(text + n, sizeof(text) - n, "; %s read%s or write%s in no pattern",
+		n += snprintf(text + n, sizeof(text) - n,
+			      "; %s read%s or write%s without a pattern",
 			      text_count(sn->unpatterned).s, text_plural(sn->unpatterned),
 			      text_plural(sn->unpatterned));
 	if (sn->unreaped)
-		n += snprintf(text + n, sizeof(text) - n, "; %s completion%s without reap time",
+		n += snprintf(text + n, sizeof(text) - n, "; %s completion%s without a reap time",
 			      text_count(sn->unreaped).s, text_plural(sn->unreaped));
 	if (sn->n_unfinished)
 		n += snprintf(text + n, sizeof(text) - n, "; %s operation%s in progress",
 			      text_count(sn->n_unfinished).s, text_plural(sn->n_unfinished));
 	if (sn->unfinished_lost)
-		n += snprintf(text + n, sizeof(text) - n, ", those of %s thread%s not known",
+		n += snprintf(text + n, sizeof(text) - n, ", %s thread%s could not be checked",
 			      text_count(sn->unfinished_lost).s, text_plural(sn->unfinished_lost));
 	if (sn->hung_refused)
 		n += snprintf(text + n, sizeof(text) - n,

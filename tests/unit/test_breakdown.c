@@ -950,10 +950,10 @@ static void completions_without_reap_are_told(void **state)
 	assert_has_not(f.text, "lost");
 	v.detail = 0;
 	print(&f, breakdown_text, &v, 0);
-	assert_has(f.text, "; 1 completion without reap time\n");
+	assert_has(f.text, "; 1 completion without a reap time\n");
 	f.sn.unreaped = 1234;
 	print(&f, breakdown_text, &v, 0);
-	assert_has(f.text, "nothing lost; 1,234 completions without reap time\n");
+	assert_has(f.text, "nothing lost; 1,234 completions without a reap time\n");
 	fixture_done(&f);
 }
 
@@ -1238,10 +1238,10 @@ static void file_systems_without_probes(void **state)
 	strcpy(f.sn.ops[0].fs, "ntfs3");
 	strcpy(f.sn.ops[1].fs, "ntfs3");
 	print(&f, breakdown_text, &v, 0);
-	assert_has(f.text, "; functions not probed of ntfs3\n"); /* an fsync may have none */
+	assert_has(f.text, "; functions not probed: ntfs3\n"); /* an fsync may have none */
 	f.sn.ops[2].key.op = OP_READ;
 	print(&f, breakdown_text, &v, 0);
-	assert_has(f.text, "; functions not probed of ntfs3, xfs\n");
+	assert_has(f.text, "; functions not probed: ntfs3, xfs\n");
 	v.later = true;
 	print(&f, breakdown_text, &v, 0);
 	assert_has_not(f.text, "not probed");
@@ -2126,7 +2126,7 @@ static void containers_have_short_names(void **state)
 	assert_has(f.text, "\n0123456789ab   docker  read ");
 	assert_has(f.text, "\n(no container) -       fsync +1 ");
 	assert_has(f.text, "\nweb        lxc      vda ");
-	assert_has(f.text, "; 3 cgroups gone without a name");
+	assert_has(f.text, "; 3 cgroups removed before the name was known");
 	assert_has_not(f.text, "0123456789abc");
 	v.detail = 2;
 	print(&f, breakdown_text, &v, 0);

@@ -150,13 +150,13 @@ static void what_is_not_joined_has_its_reasons(void **state)
 
 	(void)state;
 	assert_true(joined_rest(text, sizeof(text), &j, JOINED_REQUESTS));
-	assert_string_equal(text, "not joined: 1,011 of 1,013 NFS requests (1 whose xid the kernel "
-				  "does not tell, 2 to other servers, 3 outside the recorded time "
-				  "of the server, 1,001 which the server did not record, 4 "
+	assert_string_equal(text, "not joined: 1,011 of 1,013 NFS requests (1 without an xid from "
+				  "the kernel, 2 to other servers, 3 outside the recorded time "
+				  "of the server, 1,001 not recorded by the server, 4 "
 				  "answered before the server's operation ended)");
 	assert_true(joined_rest(text, sizeof(text), &j, JOINED_SERVED));
 	assert_string_equal(text, "not joined: 3 of 7 served operations (1 for other clients or "
-				  "programs, 2 which ended after their answer)");
+				  "programs, 2 ended after their answer)");
 	j.served = (struct join_side){ .count = 7 };
 	assert_false(joined_rest(text, sizeof(text), &j, JOINED_SERVED));
 	assert_true(joined_rest(text, 20, &j, JOINED_REQUESTS));
