@@ -3,6 +3,7 @@
  * trace.bpf.c - every program of I/O, in the order of the layers: calls, layers, waits, kernel
  * threads, block, async, faults, threads and open files. A program reads its arguments, drops an
  * event that its backup has seen, and calls the header that does the work. It decides nothing else.
+ * All stand in one file: a program is a few lines, and the order of the layers is read at once.
  *
  * All programs are optional ("?"): plan_wants() says which to load, by what the run asks for and
  * what the kernel has.
