@@ -446,7 +446,7 @@ static const struct member breakdown_members[] = {
 	  .null = "no command was given" },
 	{ "threads_ns", MEMBER_TIME,
 	  .what = "time of all threads of the command and its descendants, each from its beginning "
-		  "to its end, and of the command's first from its execve(2). The part beyond "
+		  "to its end, and of the command's first from its execve. The part beyond "
 		  "io_ns "
 		  "was not I/O",
 	  .null = "no command was given" },
