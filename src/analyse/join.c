@@ -7,9 +7,9 @@
 #include <uthash.h>
 
 #include "base/columns.h"
+#include "base/encode.h"
 #include "base/list.h"
 #include "capture/batch.h"
-#include "capture/rowpack.h"
 
 /* How far the difference of two clocks may be from the usual one: they drift by up to 1/1000, as
  * both may be adjusted by 1/2000 (adjtimex(2)). */

@@ -10,18 +10,6 @@
 
 enum { ZSTD_LEVEL = 1 };
 
-void put_u32(uint8_t *p, uint32_t v)
-{
-	for (int i = 0; i < 4; i++)
-		p[i] = v >> 8 * i;
-}
-
-void put_u64(uint8_t *p, uint64_t v)
-{
-	put_u32(p, v);
-	put_u32(p + 4, v >> 32);
-}
-
 void head_put(uint8_t *p, const struct chunk_head *h)
 {
 	put_u32(p, CHUNK_MAGIC);
@@ -33,16 +21,6 @@ void head_put(uint8_t *p, const struct chunk_head *h)
 	put_u64(p + 24, h->first_ns);
 	put_u64(p + 32, h->last_ns);
 	put_u32(p + 20, crc32(0, p, CHUNK_HEAD));
-}
-
-uint32_t get_u32(const uint8_t *p)
-{
-	return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-static uint64_t get_u64(const uint8_t *p)
-{
-	return get_u32(p) | (uint64_t)get_u32(p + 4) << 32;
 }
 
 /* The checksum covers the head, with its own field taken as 0. */

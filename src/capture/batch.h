@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/encode.h"
 #include "capture/rowpack.h"
 #include "capture/stored.h"
 
@@ -60,10 +61,6 @@ void head_put(uint8_t *p, const struct chunk_head *h);
 
 /* Reads CHUNK_HEAD hostile bytes. False: not a head. */
 bool head_get(const uint8_t *p, struct chunk_head *h);
-
-uint32_t get_u32(const uint8_t *p);
-void put_u32(uint8_t *p, uint32_t v);
-void put_u64(uint8_t *p, uint64_t v);
 
 /* Writes all @len bytes. 0 or -errno. */
 int bytes_write(int fd, const uint8_t *p, size_t len);

@@ -9,10 +9,11 @@
  */
 #include "capture/rowpack.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/encode.h"
 
 enum {
 	BLOCK = 64,          /* rows: they fit into the first cache */
@@ -27,24 +28,6 @@ typedef uint64_t unaligned_vector __attribute__((vector_size(32), aligned(8), ma
 enum { LOOK = 8 };
 
 _Static_assert(PACK_COLUMNS % LOOK == 0, "the last look ends with the row");
-
-static uint64_t zigzag(uint64_t difference)
-{
-	return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
-}
-
-static uint64_t unzigzag(uint64_t v)
-{
-	return v >> 1 ^ -(v & 1);
-}
-
-uint8_t *varint_put(uint8_t *p, uint64_t v)
-{
-	for (; v >= 0x80; v >>= 7)
-		*p++ = v | 0x80;
-	*p++ = v;
-	return p;
-}
 
 static int column_reserve(struct packed_column *c, size_t bytes)
 {
@@ -170,13 +153,12 @@ INLINE uint8_t *varints_put(uint8_t *p, const uint64_t *v, size_t step, unsigned
 			before = x;
 			x = delta ? zigzag(x) : x;
 			len = varint_short(x, &bytes);
-			bytes = htole64(bytes);
 			if (!len) {
 				p = varint_put(p, x);
 				continue;
 			}
 		}
-		memcpy(p, &bytes, sizeof(bytes));
+		put_u64(p, bytes);
 		p += len;
 	}
 	return p;
@@ -311,22 +293,6 @@ void rowpack_done(struct rowpack *c)
 		free(c->at[i].bytes);
 	free(c->block);
 	*c = (struct rowpack){ .codes = c->codes, .n = c->n };
-}
-
-bool varint_get(const uint8_t **at, const uint8_t *end, uint64_t *ret_v)
-{
-	const uint8_t *p = *at;
-	uint64_t v = 0;
-
-	for (unsigned int shift = 0; p < end && shift < 64; shift += 7) {
-		v |= (uint64_t)(*p & 0x7f) << shift;
-		if (*p++ & 0x80)
-			continue;
-		*at = p;
-		*ret_v = v;
-		return p[-1] <= 1 || shift < 63;
-	}
-	return false;
 }
 
 /* Opens the column at *@at as @ret_column, and moves *@at past it. */

@@ -21,14 +21,7 @@ enum pack_code {
 	PACK_BYTES, /* no numbers */
 };
 
-enum { PACK_COLUMNS = 32, PACK_SPAN = 256, VARINT_MAX = 10 };
-
-/* Writes @v, at most VARINT_MAX bytes. Returns the end. */
-uint8_t *varint_put(uint8_t *p, uint64_t v);
-
-/* Reads a number at *@at, and moves *@at past it. False: cut short at @end, or longer than 64 bits.
- */
-bool varint_get(const uint8_t **at, const uint8_t *end, uint64_t *ret_v);
+enum { PACK_COLUMNS = 32, PACK_SPAN = 256 };
 
 /* The code of each column for values not all the same: VALUE or DELTA. */
 typedef unsigned char pack_codes[PACK_COLUMNS];

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "base/encode.h"
 #include "base/names.h"
 #include "base/text.h"
-#include "capture/rowpack.h"
 
 /* In a byte that names a stratum: the segment's duration is all that is left of the stratum. */
 enum { LAST_OF_STRATUM = 0x80 };

@@ -12,6 +12,7 @@
 
 #include <zstd.h>
 
+#include "base/encode.h"
 #include "base/text.h"
 #include "export/parquet_encode.h"
 #include "export/thrift.h"
@@ -574,7 +575,7 @@ static uint64_t dict_write(struct parquet *p, struct column_state *c)
 static void put_statistics(struct thrift *t, const struct column_state *c)
 {
 	const struct range *r = &c->range;
-	uint64_t least, most;
+	uint8_t least[8], most[8];
 
 	thrift_begin(t, 12);
 	thrift_i64(t, 3, (int64_t)c->nulls);
@@ -582,10 +583,10 @@ static void put_statistics(struct thrift *t, const struct column_state *c)
 		thrift_bytes(t, 5, r->most_text, r->most_len);
 		thrift_bytes(t, 6, r->least_text, r->least_len);
 	} else if (r->any && !r->unknown) {
-		least = htole64((uint64_t)r->least);
-		most = htole64((uint64_t)r->most);
-		thrift_bytes(t, 5, &most, 8);
-		thrift_bytes(t, 6, &least, 8);
+		put_u64(least, (uint64_t)r->least);
+		put_u64(most, (uint64_t)r->most);
+		thrift_bytes(t, 5, most, sizeof(most));
+		thrift_bytes(t, 6, least, sizeof(least));
 	}
 	thrift_end(t);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "export/parquet_encode.h"
 
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/encode.h"
 
 void bytes_done(struct bytes *b)
 {
@@ -42,38 +43,32 @@ void bytes_put(struct bytes *b, const void *data, size_t n)
 
 void bytes_put_u32(struct bytes *b, uint32_t v)
 {
-	v = htole32(v);
-	bytes_put(b, &v, sizeof(v));
+	uint8_t bytes[sizeof(v)];
+
+	put_u32(bytes, v);
+	bytes_put(b, bytes, sizeof(bytes));
 }
 
 /* Appends the @n lowest bytes of @v. */
 static void put_low(struct bytes *b, uint64_t v, size_t n)
 {
-	v = htole64(v);
-	bytes_put(b, &v, n);
-}
+	uint8_t bytes[sizeof(v)];
 
-static size_t varint_set(uint8_t *at, uint64_t v)
-{
-	size_t n = 0;
-
-	for (; v >= 0x80; v >>= 7)
-		at[n++] = (uint8_t)(v | 0x80);
-	at[n++] = (uint8_t)v;
-	return n;
+	put_u64(bytes, v);
+	bytes_put(b, bytes, n);
 }
 
 void bytes_put_varint(struct bytes *b, uint64_t v)
 {
-	uint8_t *at = bytes_room(b, 10);
+	uint8_t *at = bytes_room(b, VARINT_MAX);
 
 	if (at)
-		b->n += varint_set(at, v);
+		b->n = varint_put(at, v) - b->at;
 }
 
 void bytes_put_zigzag(struct bytes *b, int64_t v)
 {
-	bytes_put_varint(b, (uint64_t)v << 1 ^ (v < 0 ? ~0ULL : 0));
+	bytes_put_varint(b, zigzag(v));
 }
 
 unsigned int bits_of(uint64_t v)
@@ -90,14 +85,14 @@ struct packer {
 
 static inline void pack(struct packer *p, uint64_t v, unsigned int width)
 {
-	uint64_t word = p->word | v << p->used, full = htole64(word);
+	uint64_t word = p->word | v << p->used;
 
 	p->used += width;
 	if (p->used < 64) {
 		p->word = word;
 		return;
 	}
-	memcpy(p->at, &full, 8);
+	put_u64(p->at, word);
 	p->at += 8;
 	p->used -= 64;
 	/* by how much was shifted in: all of it, if nothing is left over */
@@ -107,9 +102,10 @@ static inline void pack(struct packer *p, uint64_t v, unsigned int width)
 /* Writes the remaining bits; all bits make whole bytes. */
 static void pack_rest(struct packer *p)
 {
-	uint64_t word = htole64(p->word);
+	uint8_t bytes[sizeof(p->word)];
 
-	memcpy(p->at, &word, (p->used + 7) / 8);
+	put_u64(bytes, p->word);
+	memcpy(p->at, bytes, (p->used + 7) / 8);
 }
 
 static size_t bytes_for(unsigned int width)
@@ -241,10 +237,7 @@ void encode_plain(struct bytes *b, const int64_t *v, size_t n)
 
 	if (!at)
 		return;
-	for (size_t i = 0; i < n; i++) {
-		uint64_t le = htole64((uint64_t)v[i]);
-
-		memcpy(at + 8 * i, &le, 8);
-	}
+	for (size_t i = 0; i < n; i++)
+		put_u64(at + 8 * i, (uint64_t)v[i]);
 	b->n += 8 * n;
 }

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* encode.h - numbers as bytes, for recordings and Parquet: little endian, varints, zigzag. */
+#ifndef IOSTRATA_BASE_ENCODE_H
+#define IOSTRATA_BASE_ENCODE_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline void put_u32(uint8_t *p, uint32_t v)
+{
+	v = htole32(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline void put_u64(uint8_t *p, uint64_t v)
+{
+	v = htole64(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline uint32_t get_u32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return le32toh(v);
+}
+
+static inline uint64_t get_u64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return le64toh(v);
+}
+
+/* A signed number as an unsigned one, small if it is near 0: 0, -1, 1, -2 ... are 0, 1, 2, 3 ... */
+static inline uint64_t zigzag(uint64_t v)
+{
+	return v << 1 ^ (uint64_t)((int64_t)v >> 63);
+}
+
+static inline uint64_t unzigzag(uint64_t v)
+{
+	return v >> 1 ^ -(v & 1);
+}
+
+enum { VARINT_MAX = 10 };
+
+/* Writes @v, 7 bits a byte, lowest bits first: at most VARINT_MAX bytes. Returns the end. */
+static inline uint8_t *varint_put(uint8_t *p, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		*p++ = v | 0x80;
+	*p++ = v;
+	return p;
+}
+
+/* Reads a varint at *@at, and moves *@at past it. False: cut short at @end, or longer than 64 bits.
+ */
+static inline bool varint_get(const uint8_t **at, const uint8_t *end, uint64_t *ret_v)
+{
+	const uint8_t *p = *at;
+	uint64_t v = 0;
+
+	for (unsigned int shift = 0; p < end && shift < 64; shift += 7) {
+		v |= (uint64_t)(*p & 0x7f) << shift;
+		if (*p++ & 0x80)
+			continue;
+		*at = p;
+		*ret_v = v;
+		return p[-1] <= 1 || shift < 63;
+	}
+	return false;
+}
+
+#endif
