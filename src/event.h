@@ -42,25 +42,65 @@ enum { OP_COPY_TO = 13 };
 /*
  * A named share of an operation's elapsed time. The strata of an operation are disjoint and their
  * sum equals its elapsed time: every instant of an operation is charged to exactly one.
+ *
+ * The list of all strata; docs/ADD.md says how to add one. A row has:
+ *   the end of the id, and the name as typed, printed and stored in JSON
+ *   the label in text
+ *   the letter of its segments in the order of time
+ *   its share (enum share), which also gives its colour in pages
+ *   its colour on terminals (enum paint)
+ *   its rank among the columns of joined requests: in short lines the highest is left out first
+ *   the words for an operation that spent most of its time in it; NULL: those of its share
+ *   the activity of the thread in it, for the manual
  */
-enum stratum {
-	ST_SYSCALL,  /* on CPU in the call or exception, outside the layers below */
-	ST_VFS,      /* on CPU in the VFS, outside the file system */
-	ST_FS,       /* on CPU in the file system and all functions which it calls */
-	ST_THROTTLE, /* asleep in balance_dirty_pages(), or while blk-throttle held back its bio */
-	ST_TAG,      /* asleep until its bio got a request */
-	ST_QUEUE,    /* asleep while its request waited in plug, scheduler or requeue */
-	ST_DEVICE,   /* asleep while driver and device worked */
-	ST_COMPLETE, /* asleep from completion to the wake-up */
-	ST_RUNQ,     /* woken, waiting for a CPU */
-	ST_PREEMPT,  /* runnable, but taken off the CPU */
-	ST_HELPER,   /* asleep while a helper worked for it */
-	ST_SLEEP,    /* asleep for any other reason */
-	ST_LOCK,     /* asleep for a kernel lock held by another thread */
-	ST_SERVER,   /* asleep while a request was with a server or daemon, or on its way */
-	ST_REAP,     /* done, but the thread has not taken its completion from the ring yet */
-	ST_N,
-};
+/* clang-format off */
+#define STRATUM_LIST(ROW)                                                                          \
+	ROW(SYSCALL, syscall, "syscall", 'C', CPU, CPU, 8, NULL,                                   \
+	    "on CPU in the call, or in the exception of a page fault, outside the layers below")   \
+	ROW(VFS, vfs, "vfs", 'C', CPU, CPU, 9, NULL,                                               \
+	    "on CPU in the VFS, outside the file system")                                          \
+	ROW(FS, fs, "fs", 'C', CPU, CPU, 7, NULL,                                                  \
+	    "on CPU in the file system, shown under the file system's name, and in the "           \
+	    "functions it calls (page cache, copying, submission of I/O)")                         \
+	ROW(THROTTLE, throttle, "throttle", 't', OTHER, QUEUE, 14, "throttled",                    \
+	    "asleep because it had dirtied too much memory, or because a limit of "                \
+	    "its cgroup (io.max) held its I/O back")                                               \
+	ROW(TAG, tag, "tag", 'g', QUEUE, QUEUE, 13, NULL,                                          \
+	    "asleep until there was a request for its I/O: no tag was free, or a limit "           \
+	    "held the I/O back")                                                                   \
+	ROW(QUEUE, queue, "queue", 'q', QUEUE, QUEUE, 6, NULL,                                     \
+	    "asleep while its request waited in the queue before the driver")                      \
+	ROW(DEVICE, device, "device", 'D', DEVICE, DEVICE, 1, NULL,                                \
+	    "asleep while driver and device worked on its request")                                \
+	ROW(COMPLETE, complete, "wake-up", 'w', OTHER, DEVICE, 15, "waiting for the wake-up",      \
+	    "asleep from the request's completion (an interrupt) to the wake-up")                  \
+	ROW(RUNQ, runq, "run queue", 'r', RUNQ, RUNQ, 5, NULL,                                     \
+	    "woken, but waiting for a CPU")                                                        \
+	ROW(PREEMPT, preempt, "preempted", 'p', RUNQ, RUNQ, 16, NULL,                              \
+	    "runnable, but taken off its CPU")                                                     \
+	ROW(HELPER, helper, "kernel thread", 'k', HELPER, OTHER, 10, NULL,                         \
+	    "asleep while a kernel thread worked for it (journal, loop device, device mapper, "    \
+	    "workqueue); the kernel thread's own waits for a request or a CPU count as such")      \
+	ROW(SLEEP, sleep, "sleep", 's', OTHER, OTHER, 4, "asleep",                                 \
+	    "asleep for any other reason")                                                         \
+	ROW(LOCK, lock, "lock", 'l', LOCK, OTHER, 3, NULL,                                         \
+	    "asleep for a kernel lock (of an inode, a journal ...) held by another "               \
+	    "thread; before Linux 5.19 part of sleep")                                             \
+	ROW(SERVER, server, "server", 'S', SERVER, DEVICE, 11, NULL,                               \
+	    "asleep from sending a request to a file server or a daemon (NFS, SMB, 9p, "           \
+	    "FUSE, virtiofs ...) until the answer")                                                \
+	ROW(REAP, reap, "reap", 'R', OTHER, OTHER, 17,                                             \
+	    "complete, not yet fetched by the program",                                            \
+	    "busy in the kernel, while the completion of its finished request of "                 \
+	    "io_uring lay in the ring")
+/* clang-format on */
+
+#define STRATUM_ID(id, ...) ST_##id,
+enum stratum { STRATUM_LIST(STRATUM_ID) ST_N };
+#undef STRATUM_ID
+
+/* Sets of strata are numbers of 32 bits, 1 << stratum. */
+_Static_assert(ST_N <= 32, "sets of strata have 32 bits");
 
 /* How the page cache served a read or write, from events inside the operation. */
 enum cache_class {
@@ -326,8 +366,10 @@ struct sent_file {
 
 _Static_assert(sizeof(struct file_name) == 8 + PATH_BYTES, "file_name is stored");
 _Static_assert(sizeof(struct sent_op) == 120, "sent_op has no holes");
-_Static_assert(sizeof(struct sent_op_waited) == 224, "sent_op_waited has no holes");
-_Static_assert(sizeof(struct sent_slow_op) == 352 + 8 + SEGMENTS_MAX * 8 + 8 + PATH_BYTES,
+_Static_assert(sizeof(struct sent_op_waited) == 120 + (ST_N - SENT_ON_CPU) * 8 + 8,
+	       "sent_op_waited has no holes");
+_Static_assert(sizeof(struct sent_slow_op) ==
+		       sizeof(struct sent_op_waited) + 128 + 8 + SEGMENTS_MAX * 8 + 8 + PATH_BYTES,
 	       "sent_slow_op has no holes");
 _Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");
 _Static_assert(sizeof(struct sent_server_request) == 120, "sent_server_request has no holes");

@@ -24,44 +24,10 @@ const char *op_name(unsigned int op)
 	return NAME_OF(names, op);
 }
 
-const struct opt_term strata_terms[] = {
-	[ST_SYSCALL] = { "syscall", "syscall",
-			 "on CPU in the call, or in the exception of a page fault, outside the "
-			 "layers below" },
-	[ST_VFS] = { "vfs", "vfs", "on CPU in the VFS, outside the file system" },
-	[ST_FS] = { "fs", "fs",
-		    "on CPU in the file system, shown under the file system's name, and in the "
-		    "functions it calls (page cache, copying, submission of I/O)" },
-	[ST_THROTTLE] = { "throttle", "throttle",
-			  "asleep because it had dirtied too much memory, or because a limit of "
-			  "its cgroup (io.max) held its I/O back" },
-	[ST_TAG] = { "tag", "tag",
-		     "asleep until there was a request for its I/O: no tag was free, or a limit "
-		     "held the I/O back" },
-	[ST_QUEUE] = { "queue", "queue",
-		       "asleep while its request waited in the queue before the driver" },
-	[ST_DEVICE] = { "device", "device",
-			"asleep while driver and device worked on its request" },
-	[ST_COMPLETE] = { "complete", "wake-up",
-			  "asleep from the request's completion (an interrupt) to the wake-up" },
-	[ST_RUNQ] = { "runq", "run queue", "woken, but waiting for a CPU" },
-	[ST_PREEMPT] = { "preempt", "preempted", "runnable, but taken off its CPU" },
-	[ST_HELPER] = { "helper", "kernel thread",
-			"asleep while a kernel thread worked for it (journal, loop device, device "
-			"mapper, workqueue); the kernel thread's own waits for a request or a CPU "
-			"count as such" },
-	[ST_SLEEP] = { "sleep", "sleep", "asleep for any other reason" },
-	[ST_LOCK] = { "lock", "lock",
-		      "asleep for a kernel lock (of an inode, a journal ...) held by another "
-		      "thread; before Linux 5.19 part of sleep" },
-	[ST_SERVER] = { "server", "server",
-			"asleep from sending a request to a file server or a daemon (NFS, SMB, 9p, "
-			"FUSE, virtiofs ...) until the answer" },
-	[ST_REAP] = { "reap", "reap",
-		      "busy in the kernel, while the completion of its finished request of "
-		      "io_uring lay in the ring" },
-	{}
-};
+#define STRATUM_TERM(id, name, label, letter, share, paint, rank, mostly, help)                    \
+	[ST_##id] = { #name, label, help },
+
+const struct opt_term strata_terms[] = { STRATUM_LIST(STRATUM_TERM){} };
 
 const char *stratum_name(unsigned int st)
 {
@@ -73,16 +39,13 @@ const char *stratum_label(unsigned int st)
 	return st < ST_N ? strata_terms[st].label : "?";
 }
 
+#define STRATUM_LETTER(id, name, label, letter, ...) [ST_##id] = letter,
+
 char stratum_letter(unsigned int st)
 {
-	static const char letters[ST_N + 1] = {
-		[ST_SYSCALL] = 'C', [ST_VFS] = 'C',     [ST_FS] = 'C',     [ST_THROTTLE] = 't',
-		[ST_TAG] = 'g',     [ST_QUEUE] = 'q',   [ST_DEVICE] = 'D', [ST_COMPLETE] = 'w',
-		[ST_RUNQ] = 'r',    [ST_PREEMPT] = 'p', [ST_HELPER] = 'k', [ST_SLEEP] = 's',
-		[ST_LOCK] = 'l',    [ST_SERVER] = 'S',  [ST_REAP] = 'R',
-	};
+	static const char letters[ST_N + 1] = { STRATUM_LIST(STRATUM_LETTER) };
 
-	return st < ST_N && letters[st] ? letters[st] : '?';
+	return st < ST_N ? letters[st] : '?';
 }
 
 const char *cache_name(unsigned int cache)

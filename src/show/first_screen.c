@@ -107,16 +107,9 @@ static const struct rq_row *disk_of(const struct breakdown_rows *rows, const str
 /* The cause of most of an operation's time: "waiting for the device"; NULL: there is none. */
 static const char *cause(const struct op_row *r)
 {
-	static const char *const others[ST_N] = {
-		[ST_THROTTLE] = "throttled",
-		[ST_COMPLETE] = "waiting for the wake-up",
-		[ST_SLEEP] = "asleep",
-		[ST_REAP] = "complete, not yet fetched by the program",
-	};
-
 	for (int i = 0; i < ST_N; i++)
-		if (others[i] && percent(r->strata[i], r->total_ns) > MOST_PERCENT)
-			return others[i];
+		if (stratum_mostly(i) && percent(r->strata[i], r->total_ns) > MOST_PERCENT)
+			return stratum_mostly(i);
 	for (int s = 0; s < SHARE_N; s++)
 		if (percent(share_ns(s, r->strata), r->total_ns) > MOST_PERCENT)
 			return share_mostly(s);

@@ -162,23 +162,27 @@ void view_requests(struct text_out *o, const struct breakdown_view *v,
 }
 
 static const struct {
-	const char *name;
-	const char *mostly;
+	const char *name, *mostly;
 	char letter;
-	unsigned int strata;
 } shares[SHARE_N] = {
-	[SHARE_CPU] = { "cpu", "on CPU", 'C', 1 << ST_SYSCALL | 1 << ST_VFS | 1 << ST_FS },
-	[SHARE_DEVICE] = { "device", "waiting for the device", 'D', 1 << ST_DEVICE },
-	[SHARE_QUEUE] = { "queue", "waiting in the queues of the block layer", 'q',
-			  1 << ST_TAG | 1 << ST_QUEUE },
-	[SHARE_RUNQ] = { "waiting for a CPU", "waiting for a CPU", 'r',
-			 1 << ST_RUNQ | 1 << ST_PREEMPT },
-	[SHARE_HELPER] = { "kernel thread", "waiting for a kernel thread", 'k', 1 << ST_HELPER },
-	[SHARE_LOCK] = { "lock", "waiting for a lock", 'l', 1 << ST_LOCK },
-	[SHARE_SERVER] = { "server", "waiting for the server", 'S', 1 << ST_SERVER },
-	[SHARE_OTHER] = { "other", "throttled or asleep", 'o',
-			  1 << ST_THROTTLE | 1 << ST_COMPLETE | 1 << ST_SLEEP | 1 << ST_REAP },
+	[SHARE_CPU] = { "cpu", "on CPU", 'C' },
+	[SHARE_DEVICE] = { "device", "waiting for the device", 'D' },
+	[SHARE_QUEUE] = { "queue", "waiting in the queues of the block layer", 'q' },
+	[SHARE_RUNQ] = { "waiting for a CPU", "waiting for a CPU", 'r' },
+	[SHARE_HELPER] = { "kernel thread", "waiting for a kernel thread", 'k' },
+	[SHARE_LOCK] = { "lock", "waiting for a lock", 'l' },
+	[SHARE_SERVER] = { "server", "waiting for the server", 'S' },
+	[SHARE_OTHER] = { "other", "throttled or asleep", 'o' },
 };
+
+#define STRATUM_LOOK(id, name, label, letter, share, paint, rank, mostly, help)                    \
+	[ST_##id] = { SHARE_##share, PAINT_##paint, mostly },
+
+static const struct {
+	enum share share;
+	enum paint paint;
+	const char *mostly; /* NULL: as its share */
+} looks[ST_N] = { STRATUM_LIST(STRATUM_LOOK) };
 
 const char *share_name(enum share s)
 {
@@ -195,17 +199,36 @@ char share_letter(enum share s)
 	return shares[s].letter;
 }
 
+enum share stratum_share(unsigned int st)
+{
+	return st < ST_N ? looks[st].share : SHARE_OTHER;
+}
+
+enum paint stratum_paint(unsigned int st)
+{
+	return looks[st].paint;
+}
+
+const char *stratum_mostly(unsigned int st)
+{
+	return looks[st].mostly;
+}
+
 unsigned int share_strata(enum share s)
 {
-	return shares[s].strata;
+	unsigned int set = 0;
+
+	for (int st = 0; st < ST_N; st++)
+		set |= looks[st].share == s ? 1U << st : 0;
+	return set;
 }
 
 uint64_t share_ns(enum share s, const uint64_t strata[ST_N])
 {
 	uint64_t ns = 0;
 
-	for (int i = 0; i < ST_N; i++)
-		ns += shares[s].strata & 1u << i ? strata[i] : 0;
+	for (int st = 0; st < ST_N; st++)
+		ns += looks[st].share == s ? strata[st] : 0;
 	return ns;
 }
 
@@ -302,18 +325,6 @@ enum {
 	BAR_FIXED_COLUMNS = NAME_COLUMNS + 1 + 7 + 1 + 10 + 2, /* of a line, without the bar */
 	BAR_COLUMNS = 40, /* even on wide terminals: longer bars say no more */
 };
-
-static enum paint stratum_paint(int st)
-{
-	static const enum paint paints[ST_N] = {
-		[ST_SYSCALL] = PAINT_CPU,    [ST_VFS] = PAINT_CPU,         [ST_FS] = PAINT_CPU,
-		[ST_THROTTLE] = PAINT_QUEUE, [ST_TAG] = PAINT_QUEUE,       [ST_QUEUE] = PAINT_QUEUE,
-		[ST_DEVICE] = PAINT_DEVICE,  [ST_COMPLETE] = PAINT_DEVICE, [ST_RUNQ] = PAINT_RUNQ,
-		[ST_PREEMPT] = PAINT_RUNQ,   [ST_HELPER] = PAINT_OTHER,    [ST_SLEEP] = PAINT_OTHER,
-	};
-
-	return paints[st];
-}
 
 /* A share too small for a column of the bar is a dot. */
 static void put_bar(struct text_out *o, const struct breakdown_view *v, const struct waterfall *w,

@@ -86,6 +86,15 @@ char share_letter(enum share s);         /* in the bars of the column "where it 
 unsigned int share_strata(enum share s); /* set of 1 << stratum */
 uint64_t share_ns(enum share s, const uint64_t strata[ST_N]);
 
+/* The share of a stratum. A number that is no stratum belongs to the rest. */
+enum share stratum_share(unsigned int st);
+
+enum paint stratum_paint(unsigned int st); /* the colour of its bars */
+
+/* The words for an operation that spent most of its time in the stratum: "asleep". NULL: the words
+ * of its share. */
+const char *stratum_mostly(unsigned int st);
+
 /* The share after @last by size; after SHARE_N, the biggest. SHARE_N: all others are 0. */
 enum share share_next(const uint64_t strata[ST_N], enum share last);
 

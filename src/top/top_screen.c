@@ -418,20 +418,13 @@ static void page_list(struct top_ui *ui, int y)
 
 static enum screen_style stratum_style(int st)
 {
-	switch (st) {
-	case ST_SYSCALL:
-	case ST_VFS:
-	case ST_FS:
-		return STYLE_CPU;
-	case ST_TAG:
-	case ST_QUEUE:
-		return STYLE_QUEUE;
-	case ST_DEVICE:
-	case ST_SERVER:
-		return STYLE_DEVICE;
-	default:
-		return STYLE_OTHER;
-	}
+	static const enum screen_style styles[] = {
+		[PAINT_CPU] = STYLE_CPU,       [PAINT_QUEUE] = STYLE_QUEUE,
+		[PAINT_DEVICE] = STYLE_DEVICE, [PAINT_RUNQ] = STYLE_OTHER,
+		[PAINT_OTHER] = STYLE_OTHER,
+	};
+
+	return styles[stratum_paint(st)];
 }
 
 static void put_bar(int y, int x, uint64_t part, uint64_t whole, enum screen_style style)

@@ -116,9 +116,9 @@ unsigned int plan_kinds(const struct session_conf *conf)
 #define FIND_VMA "bpf_find_vma"
 
 #define STRATA_BLOCK (1U << ST_TAG | 1U << ST_QUEUE | 1U << ST_DEVICE | 1U << ST_COMPLETE)
+/* All but those on the CPU, and but server and reap, which are not known from switches alone. */
 #define STRATA_WAITS                                                                               \
-	(1U << ST_THROTTLE | STRATA_BLOCK | 1U << ST_RUNQ | 1U << ST_PREEMPT | 1U << ST_HELPER |   \
-	 1U << ST_SLEEP | 1U << ST_LOCK)
+	((unsigned int)((1ULL << ST_N) - (1U << SENT_ON_CPU)) & ~(1U << ST_SERVER | 1U << ST_REAP))
 
 static const char no_block[] = "this kernel does not allow tracing its block tracepoints";
 static const char no_switch[] = "this kernel does not allow tracing sched_switch and sched_waking";
