@@ -56,6 +56,31 @@ struct column {
 	} json;
 };
 
+/* Defines @name(), a .get of columns whose rows are struct @type: an expression which sets members
+ * of @v, the value, from @r, the row, and perhaps @ctx. */
+#define GETTER(name, type, ...)                                                                    \
+	static void name(struct value *v, const void *row, const void *ctx)                        \
+	{                                                                                          \
+		const struct type *r = row;                                                        \
+                                                                                                   \
+		(void)r;                                                                           \
+		(void)ctx;                                                                         \
+		__VA_ARGS__;                                                                       \
+	}
+
+/* For getters: a number that may not be known, and text that need not end. */
+static inline void value_number(struct value *v, uint64_t n, bool known)
+{
+	v->n = n;
+	v->unknown = !known;
+}
+
+static inline void value_text(struct value *v, const char *text, size_t max)
+{
+	v->text = text;
+	v->max = max;
+}
+
 /* A list of columns ends with an empty row. */
 static inline bool column_is(const struct column *c)
 {

@@ -170,210 +170,190 @@ const char *event_row_disk(const struct event_row *s)
 	return s->rq && s->dev ? s->dev->disk : NULL;
 }
 
-static void get_text(struct value *v, const char *text, size_t max)
-{
-	v->text = text;
-	v->max = max;
-}
-
-static void get_number(struct value *v, uint64_t n, bool known)
-{
-	v->n = n;
-	v->unknown = !known;
-}
-
-#define GETTER(name, ...)                                                                          \
-	static void get_##name(struct value *v, const void *row, const void *ctx)                  \
-	{                                                                                          \
-		const struct event_row *s = row;                                                   \
-                                                                                                   \
-		(void)ctx;                                                                         \
-		__VA_ARGS__;                                                                       \
-	}
-
-GETTER(type, v->text = s->op ? "op" : "request")
-GETTER(start, v->n = s->start_ns)
-GETTER(total, v->n = s->total_ns)
-GETTER(op, v->text = s->op_name)
-GETTER(call, v->text = s->call)
-GETTER(dev, v->text = s->dev ? s->dev->text : NULL)
-GETTER(disk, v->text = event_row_disk(s))
-GETTER(fs, v->text = s->op ? catalog_fs(&s->rec->catalog, s->op->fs) : NULL)
-GETTER(cache, v->text = s->op ? cache_known(s->op->cache) : NULL)
-GETTER(path, v->text = s->path)
-GETTER(ino, get_number(v, s->ino, s->ino))
-GETTER(offset, get_number(v, s->offset, s->offset != ~0ULL))
-GETTER(len, get_number(v, s->len, s->len != ~0ULL))
-GETTER(result, get_number(v, s->op ? s->op->ret : 0, s->op))
-GETTER(error, v->text = event_row_error(s))
-GETTER(status, get_number(v, s->rq ? s->rq->error : 0, s->rq))
-GETTER(requests, get_number(v, s->op ? s->op->requests : 0, s->op))
-GETTER(device_bytes, get_number(v, s->op ? s->op->device_bytes : 0,
-				s->op && s->rec->header.has_device_bytes &&
-					!fs_has_server(catalog_fs(&s->rec->catalog, s->op->fs))))
-GETTER(pid, get_number(v, s->who ? s->who->pid : 0, s->who && s->who->pid))
-GETTER(tid, get_number(v, s->who ? s->who->tid : 0, s->who && s->who->tid))
-GETTER(comm, get_text(v, s->who ? s->who->comm : NULL, COMM_LEN))
-GETTER(cgroup, get_number(v, s->who ? s->who->cgroup : 0, s->who && s->who->cgroup))
-GETTER(container, v->text = s->cgroup ? s->cgroup->container.id : NULL)
-GETTER(container_name, v->text = s->cgroup ? s->cgroup->name : NULL)
-GETTER(sector, get_number(v, s->rq ? s->rq->sector : 0, s->rq && s->rq->sector != ~0ULL))
-GETTER(cmd_flags, get_number(v, s->rq ? s->rq->cmd_flags : 0, s->rq))
-GETTER(requeues, get_number(v, s->rq ? s->rq->requeues : 0, s->rq))
-GETTER(merges, get_number(v, s->rq ? s->rq->merges : 0, s->rq))
-
 /* A request has three strata; tag and queue are known only if its submission was traced. */
-static void get_stratum(struct value *v, const struct event_row *s, enum stratum st)
+static void stratum_value(struct value *v, const struct event_row *r, unsigned int st)
 {
-	bool queued = s->rq && !(s->rq->flags & (STORED_RQ_UNQUEUED | STORED_RQ_BIO_BASED));
+	bool queued = r->rq && !(r->rq->flags & (STORED_RQ_UNQUEUED | STORED_RQ_BIO_BASED));
 
-	if (s->op)
-		get_number(v, stored_op_stratum(s->op, st), !(s->rec->strata_missing >> st & 1));
+	if (r->op)
+		value_number(v, r->op->strata[st], !(r->rec->strata_missing >> st & 1));
 	else if (st == ST_TAG)
-		get_number(v, s->rq->tag_ns, queued);
+		value_number(v, r->rq->tag_ns, queued);
 	else if (st == ST_QUEUE)
-		get_number(v, s->rq->queue_ns, queued);
+		value_number(v, r->rq->queue_ns, queued);
 	else
-		get_number(v, s->rq->device_ns, st == ST_DEVICE);
+		value_number(v, r->rq->device_ns, st == ST_DEVICE);
 }
 
-static void get_segments(struct value *v, const void *row, const void *ctx)
+static void segments_value(struct value *v, const struct event_row *r)
 {
-	const struct event_row *s = row;
 	struct segments segments;
 
-	(void)ctx;
-	if (!s->op || !s->op->segments ||
-	    !segments_unpack(&segments, s->op, s->segments, s->op->segments))
+	if (!r->op || !r->op->segments ||
+	    !segments_unpack(&segments, r->op, r->segments, r->op->segments))
 		return;
-	segments_text(s->text, &segments);
-	v->text = s->text;
+	segments_text(r->text, &segments);
+	v->text = r->text;
 }
 
-#define STRATUM(name, st) GETTER(name, get_stratum(v, s, st))
+static void device_bytes_value(struct value *v, const struct event_row *r)
+{
+	value_number(v, r->op ? r->op->device_bytes : 0,
+		     r->op && r->rec->header.has_device_bytes &&
+			     !fs_has_server(catalog_fs(&r->rec->catalog, r->op->fs)));
+}
 
-STRATUM(syscall, ST_SYSCALL)
-STRATUM(vfs, ST_VFS)
-STRATUM(fs_ns, ST_FS)
-STRATUM(throttle, ST_THROTTLE)
-STRATUM(tag, ST_TAG)
-STRATUM(queue, ST_QUEUE)
-STRATUM(device, ST_DEVICE)
-STRATUM(complete, ST_COMPLETE)
-STRATUM(runq, ST_RUNQ)
-STRATUM(preempt, ST_PREEMPT)
-STRATUM(helper, ST_HELPER)
-STRATUM(sleep, ST_SLEEP)
-STRATUM(lock, ST_LOCK)
-STRATUM(server, ST_SERVER)
-STRATUM(reap, ST_REAP)
+static void who_value(struct value *v, const struct event_row *r, uint64_t n)
+{
+	value_number(v, n, r->who && n);
+}
 
-_Static_assert(ST_REAP == ST_N - 1, "each stratum has a column");
+/*
+ * The columns of events; they are only appended. A row has its name, the events that have it, its
+ * kind, how its value @v is set from @r, a struct event_row, the help, and further members of the
+ * column. STRATUM is the column of
+ * a stratum's time, @name_ns, with more words for the help.
+ */
+/* clang-format off */
+#define EVENT_COLUMNS(COLUMN, STRATUM)                                                             \
+	COLUMN(type, BOTH, TEXT, v->text = r->op ? "op" : "request", "op or request",              \
+	       .json.words = &type_words)                                                          \
+	COLUMN(start_ns, BOTH, TIME, v->n = r->start_ns,                                           \
+	       "beginning, or submission of a request, by CLOCK_MONOTONIC")                        \
+	COLUMN(total_ns, BOTH, TIME, v->n = r->total_ns, "time from beginning to end")             \
+	COLUMN(op, BOTH, TEXT, v->text = r->op_name,                                               \
+	       "kind of the operation, or code of the request (R, W, F ...)",                      \
+	       .json.words = &op_or_request)                                                       \
+	COLUMN(call, OPS, TEXT, v->text = r->call,                                                 \
+	       "system call, or opcode of a request of io_uring or libaio; a "                     \
+	       "served operation has nfs_request, or the command of SMB, such as smb_read",        \
+	       OF_REQUEST, .json.ascii = true)                                                     \
+	COLUMN(dev, BOTH, TEXT, v->text = r->dev ? r->dev->text : NULL,                            \
+	       "device of the file system, or the disk, \"major:minor\"",                          \
+	       NOT_KNOWN, .json.pattern = PATTERN_DEVICE)                                          \
+	COLUMN(disk, REQUESTS, TEXT, v->text = event_row_disk(r),                                  \
+	       "name of a request's disk", .null = "an operation, or not known")                   \
+	COLUMN(fs, OPS, TEXT,                                                                      \
+	       v->text = r->op ? catalog_fs(&r->rec->catalog, r->op->fs) : NULL,                   \
+	       "type of the file system", OF_REQUEST)                                              \
+	COLUMN(cache, OPS, TEXT, v->text = r->op ? cache_known(r->op->cache) : NULL,               \
+	       "use of the page cache: hit, hit_ahead, miss, readahead or direct",                 \
+	       .null = "a request, or no read, write or page fault, or not known",                 \
+	       .json.words = &cache_words)                                                         \
+	COLUMN(path, BOTH, TEXT, v->text = r->path,                                                \
+	       "path of the file as the process saw it; for a request, of the "                    \
+	       "file with the data", NONE)                                                         \
+	COLUMN(ino, BOTH, ID, value_number(v, r->ino, r->ino), "inode of the file",                \
+	       NONE, .json.huge = true)                                                            \
+	COLUMN(offset, BOTH, ID, value_number(v, r->offset, r->offset != ~0ULL),                   \
+	       "position in the file, or on the disk, in bytes",                                   \
+	       NONE, .json = { .huge = true, .unit = "bytes" })                                    \
+	COLUMN(len, BOTH, ID, value_number(v, r->len, r->len != ~0ULL),                            \
+	       "bytes asked for; bytes done by a request",                                         \
+	       NONE, .json = { .huge = true, .unit = "bytes" })                                    \
+	COLUMN(result, OPS, SIGNED, value_number(v, r->op ? r->op->ret : 0, r->op),                \
+	       "return value of the call",                                                         \
+	       .null = "a request", .json.unit = "as of the call")                                 \
+	COLUMN(error, OPS, TEXT, v->text = event_row_error(r),                                     \
+	       "name of the error that the call returned, ENOENT for example",                     \
+	       .null = "no error, or a request", .json.ascii = true)                               \
+	COLUMN(status, REQUESTS, ID, value_number(v, r->rq ? r->rq->error : 0, r->rq),             \
+	       "status of the request; 0: no error", OF_OPERATION, .json.unit = "errno")           \
+	COLUMN(requests, OPS, COUNT, value_number(v, r->op ? r->op->requests : 0, r->op),          \
+	       "bios that the operation submitted", .null = "a request")                           \
+	COLUMN(pid, BOTH, ID, who_value(v, r, r->who ? r->who->pid : 0),                           \
+	       "process that made the call, or submitted the request", NOT_KNOWN)                  \
+	COLUMN(tid, BOTH, ID, who_value(v, r, r->who ? r->who->tid : 0),                           \
+	       "thread of the call or request", NOT_KNOWN)                                         \
+	COLUMN(comm, BOTH, TEXT, value_text(v, r->who ? r->who->comm : NULL, COMM_LEN),            \
+	       "name of the thread", NOT_KNOWN)                                                    \
+	COLUMN(cgroup, BOTH, ID, who_value(v, r, r->who ? r->who->cgroup : 0),                     \
+	       "id of the cgroup of the thread", NOT_KNOWN, .json.huge = true)                     \
+	COLUMN(sector, REQUESTS, ID,                                                               \
+	       value_number(v, r->rq ? r->rq->sector : 0, r->rq && r->rq->sector != ~0ULL),        \
+	       "first sector of the request, on the whole disk",                                   \
+	       .null = "an operation, or none", .json.unit = "sectors of 512 bytes")               \
+	COLUMN(cmd_flags, REQUESTS, ID,                                                            \
+	       value_number(v, r->rq ? r->rq->cmd_flags : 0, r->rq),                               \
+	       "flags of the request, as the kernel has them",                                     \
+	       OF_OPERATION, .json.unit = "bits")                                                  \
+	COLUMN(requeues, REQUESTS, COUNT,                                                          \
+	       value_number(v, r->rq ? r->rq->requeues : 0, r->rq),                                \
+	       "how often the request was put back", OF_OPERATION)                                 \
+	COLUMN(merges, REQUESTS, COUNT, value_number(v, r->rq ? r->rq->merges : 0, r->rq),         \
+	       "bios of the request after the first", OF_OPERATION)                                \
+	STRATUM(syscall, OPS, "")                                                                  \
+	STRATUM(vfs, OPS, "")                                                                      \
+	STRATUM(fs, OPS, "")                                                                       \
+	STRATUM(throttle, OPS, "")                                                                 \
+	STRATUM(tag, BOTH, ", or of the request")                                                  \
+	STRATUM(queue, BOTH, ", or of the request")                                                \
+	STRATUM(device, BOTH, ", or of the request")                                               \
+	STRATUM(complete, OPS, "")                                                                 \
+	STRATUM(runq, OPS, "")                                                                     \
+	STRATUM(preempt, OPS, "")                                                                  \
+	STRATUM(helper, OPS, "")                                                                   \
+	STRATUM(sleep, OPS, "")                                                                    \
+	STRATUM(lock, OPS, "")                                                                     \
+	COLUMN(container, BOTH, TEXT, v->text = r->cgroup ? r->cgroup->container.id : NULL,        \
+	       "id or name of the container of the cgroup",                                        \
+	       .null = "in none, or not known")                                                    \
+	COLUMN(device_bytes, OPS, BYTES, device_bytes_value(v, r),                                 \
+	       "bytes that the operation read from devices", OF_REQUEST)                           \
+	COLUMN(segments, OPS, TEXT, segments_value(v, r),                                          \
+	       "strata in their order, each with its ns, of an operation that "                    \
+	       "waited; merged: the later ones",                                                   \
+	       .null = "a request, or never waited, or not known",                                 \
+	       .json.pattern = "^([a-z]+:[0-9]+( |$))+$")                                          \
+	STRATUM(server, OPS, "")                                                                   \
+	COLUMN(container_name, BOTH, TEXT, v->text = r->cgroup ? r->cgroup->name : NULL,           \
+	       "name of the container as people gave it; in a pod NAMESPACE/POD/NAME",             \
+	       .null = "in none, or not known")                                                    \
+	STRATUM(reap, OPS, "")
+/* clang-format on */
 
-/* Arguments after the help are further members of the column. */
-#define COLUMN_OF(whose, col, which, what, text, ...)                                              \
-	{                                                                                          \
-		.name = col, .title = col, .kind = which, .get = get_##what, .help = text,         \
-		.of = whose, __VA_ARGS__                                                           \
-	}
-#define COLUMN(...)    COLUMN_OF(EVENT_OF_OPS | EVENT_OF_REQUESTS, __VA_ARGS__)
-#define OP_COLUMN(...) COLUMN_OF(EVENT_OF_OPS, __VA_ARGS__)
-#define RQ_COLUMN(...) COLUMN_OF(EVENT_OF_REQUESTS, __VA_ARGS__)
+enum {
+	OF_OPS = EVENT_OF_OPS,
+	OF_REQUESTS = EVENT_OF_REQUESTS,
+	OF_BOTH = EVENT_OF_OPS | EVENT_OF_REQUESTS,
+};
+
+#define STRATUM_CALLED(id, name, ...) stratum_##name = ST_##id,
+enum { STRATUM_LIST(STRATUM_CALLED) };
+
+#define COLUMN_GETTER(name, of, kind, set, ...) GETTER(get_##name, event_row, set)
+#define STRATUM_GETTER(name, of, more)                                                             \
+	GETTER(get_##name##_ns, event_row, stratum_value(v, r, stratum_##name))
+
+EVENT_COLUMNS(COLUMN_GETTER, STRATUM_GETTER)
 
 #define NOT_KNOWN    .null = "not known"
 #define OF_REQUEST   .null = "a request, or not known"
 #define OF_OPERATION .null = "an operation"
-#define NOT_MEASURED .null = "a request, or not measured"
 #define NONE         .null = "none, or not known"
+#define MISSING_OPS  .null = "a request, or not measured"
+#define MISSING_BOTH .null = "not measured"
 
 static const char *const types[] = { "op", "request" };
 static const struct word_list type_words = { .list = types, .to = 2 };
 static const struct word_list op_or_request = { op_name, .from = OP_READ, .to = OP_N,
 						.more = &rq_words };
 
-const struct column event_columns[] = {
-	COLUMN("type", VALUE_TEXT, type, "op or request", .json.words = &type_words),
-	COLUMN("start_ns", VALUE_TIME, start,
-	       "beginning, or submission of a request, by CLOCK_MONOTONIC"),
-	COLUMN("total_ns", VALUE_TIME, total, "time from beginning to end"),
-	COLUMN("op", VALUE_TEXT, op, "kind of the operation, or code of the request (R, W, F ...)",
-	       .json.words = &op_or_request),
-	OP_COLUMN(
-		"call", VALUE_TEXT, call,
-		"system call, or opcode of a request of io_uring or libaio; a served operation has "
-		"nfs_request, or the command of SMB, such as smb_read",
-		OF_REQUEST, .json.ascii = true),
-	COLUMN("dev", VALUE_TEXT, dev, "device of the file system, or the disk, \"major:minor\"",
-	       NOT_KNOWN, .json.pattern = PATTERN_DEVICE),
-	RQ_COLUMN("disk", VALUE_TEXT, disk, "name of a request's disk",
-		  .null = "an operation, or not known"),
-	OP_COLUMN("fs", VALUE_TEXT, fs, "type of the file system", OF_REQUEST),
-	OP_COLUMN("cache", VALUE_TEXT, cache,
-		  "use of the page cache: hit, hit_ahead, miss, readahead or direct",
-		  .null = "a request, or no read, write or page fault, or not known",
-		  .json.words = &cache_words),
-	COLUMN("path", VALUE_TEXT, path,
-	       "path of the file as the process saw it; for a request, of the file with the data",
-	       NONE),
-	COLUMN("ino", VALUE_ID, ino, "inode of the file", NONE, .json.huge = true),
-	COLUMN("offset", VALUE_ID, offset, "position in the file, or on the disk, in bytes", NONE,
-	       .json = { .huge = true, .unit = "bytes" }),
-	COLUMN("len", VALUE_ID, len, "bytes asked for; bytes done by a request", NONE,
-	       .json = { .huge = true, .unit = "bytes" }),
-	OP_COLUMN("result", VALUE_SIGNED, result, "return value of the call", .null = "a request",
-		  .json.unit = "as of the call"),
-	OP_COLUMN("error", VALUE_TEXT, error,
-		  "name of the error that the call returned, ENOENT for example",
-		  .null = "no error, or a request", .json.ascii = true),
-	RQ_COLUMN("status", VALUE_ID, status, "status of the request; 0: no error", OF_OPERATION,
-		  .json.unit = "errno"),
-	OP_COLUMN("requests", VALUE_COUNT, requests, "bios that the operation submitted",
-		  .null = "a request"),
-	COLUMN("pid", VALUE_ID, pid, "process that made the call, or submitted the request",
-	       NOT_KNOWN),
-	COLUMN("tid", VALUE_ID, tid, "thread of the call or request", NOT_KNOWN),
-	COLUMN("comm", VALUE_TEXT, comm, "name of the thread", NOT_KNOWN),
-	COLUMN("cgroup", VALUE_ID, cgroup, "id of the cgroup of the thread", NOT_KNOWN,
-	       .json.huge = true),
-	RQ_COLUMN("sector", VALUE_ID, sector, "first sector of the request, on the whole disk",
-		  .null = "an operation, or none", .json.unit = "sectors of 512 bytes"),
-	RQ_COLUMN("cmd_flags", VALUE_ID, cmd_flags, "flags of the request, as the kernel has them",
-		  OF_OPERATION, .json.unit = "bits"),
-	RQ_COLUMN("requeues", VALUE_COUNT, requeues, "how often the request was put back",
-		  OF_OPERATION),
-	RQ_COLUMN("merges", VALUE_COUNT, merges, "bios of the request after the first",
-		  OF_OPERATION),
-	OP_COLUMN("syscall_ns", VALUE_TIME, syscall, "time in the stratum syscall", NOT_MEASURED),
-	OP_COLUMN("vfs_ns", VALUE_TIME, vfs, "time in the stratum vfs", NOT_MEASURED),
-	OP_COLUMN("fs_ns", VALUE_TIME, fs_ns, "time in the stratum fs", NOT_MEASURED),
-	OP_COLUMN("throttle_ns", VALUE_TIME, throttle, "time in the stratum throttle",
-		  NOT_MEASURED),
-	COLUMN("tag_ns", VALUE_TIME, tag, "time in the stratum tag, or of the request",
-	       .null = "not measured"),
-	COLUMN("queue_ns", VALUE_TIME, queue, "time in the stratum queue, or of the request",
-	       .null = "not measured"),
-	COLUMN("device_ns", VALUE_TIME, device, "time in the stratum device, or of the request",
-	       .null = "not measured"),
-	OP_COLUMN("complete_ns", VALUE_TIME, complete, "time in the stratum complete",
-		  NOT_MEASURED),
-	OP_COLUMN("runq_ns", VALUE_TIME, runq, "time in the stratum runq", NOT_MEASURED),
-	OP_COLUMN("preempt_ns", VALUE_TIME, preempt, "time in the stratum preempt", NOT_MEASURED),
-	OP_COLUMN("helper_ns", VALUE_TIME, helper, "time in the stratum helper", NOT_MEASURED),
-	OP_COLUMN("sleep_ns", VALUE_TIME, sleep, "time in the stratum sleep", NOT_MEASURED),
-	OP_COLUMN("lock_ns", VALUE_TIME, lock, "time in the stratum lock", NOT_MEASURED),
-	COLUMN("container", VALUE_TEXT, container, "id or name of the container of the cgroup",
-	       .null = "in none, or not known"),
-	OP_COLUMN("device_bytes", VALUE_BYTES, device_bytes,
-		  "bytes that the operation read from devices", OF_REQUEST),
-	OP_COLUMN("segments", VALUE_TEXT, segments,
-		  "strata in their order, each with its ns, of an operation that waited; merged: "
-		  "the later ones",
-		  .null = "a request, or never waited, or not known",
-		  .json.pattern = "^([a-z]+:[0-9]+( |$))+$"),
-	OP_COLUMN("server_ns", VALUE_TIME, server, "time in the stratum server", NOT_MEASURED),
-	COLUMN("container_name", VALUE_TEXT, container_name,
-	       "name of the container as people gave it; in a pod NAMESPACE/POD/NAME",
-	       .null = "in none, or not known"),
-	OP_COLUMN("reap_ns", VALUE_TIME, reap, "time in the stratum reap", NOT_MEASURED),
-	{},
-};
+#define COLUMN_ROW(name_, of_, kind_, set, help_, ...)                                             \
+	{ .name = #name_,                                                                          \
+	  .title = #name_,                                                                         \
+	  .kind = VALUE_##kind_,                                                                   \
+	  .get = get_##name_,                                                                      \
+	  .help = help_,                                                                           \
+	  .of = OF_##of_,                                                                          \
+	  __VA_ARGS__ },
+#define STRATUM_ROW(name, of, more)                                                                \
+	COLUMN_ROW(name##_ns, of, TIME, , "time in the stratum " #name more, MISSING_##of)
+
+const struct column event_columns[] = { EVENT_COLUMNS(COLUMN_ROW, STRATUM_ROW){} };
+
+#define COLUMN_BIT(...)
+#define STRATUM_BIT(name, ...) | 1ULL << stratum_##name
+
+_Static_assert((0 EVENT_COLUMNS(COLUMN_BIT, STRATUM_BIT)) == (1ULL << ST_N) - 1,
+	       "a stratum has no column of events: append STRATUM(...) to EVENT_COLUMNS");

@@ -48,30 +48,6 @@ static int64_t divide_down(int64_t n, int64_t by)
 	return n / by - (n % by < 0);
 }
 
-#define GETTER(name, type, ...)                                                                    \
-	static void get_##name(struct value *v, const void *row, const void *ctx)                  \
-	{                                                                                          \
-		const struct type *s = row;                                                        \
-                                                                                                   \
-		(void)ctx;                                                                         \
-		__VA_ARGS__;                                                                       \
-	}
-
-#define GETTERS_WHERE(type, ns)                                                                    \
-	GETTER(type##_host, type, v->text = s->rec->header.host)                                   \
-	GETTER(type##_boot, type, v->text = s->rec->header.boot_id)                                \
-	GETTER(type##_kernel, type, v->text = s->rec->header.kernel)                               \
-	GETTER(type##_time, type, v->n = (uint64_t)divide_down(day_ns(s->rec, ns), 1000))
-
-GETTERS_WHERE(event_row, s->start_ns)
-GETTERS_WHERE(server_request_row, s->start_ns)
-GETTERS_WHERE(loss_row, s->loss.from_ns)
-GETTER(cgroup_path, event_row, v->text = s->cgroup ? s->cgroup->path : NULL)
-GETTER(from, loss_row, v->n = s->loss.from_ns)
-GETTER(to, loss_row, v->n = s->loss.to_ns)
-GETTER(lost, loss_row, v->text = s->loss.kind == LOST_N ? "missed" : lost_name(s->loss.kind))
-GETTER(count, loss_row, v->n = s->loss.count)
-
 /* The block device that a file system is on. NULL: none, or not known. */
 static const struct device *fs_device(const struct header *h, unsigned int dev)
 {
@@ -85,54 +61,58 @@ static const struct device *fs_device(const struct header *h, unsigned int dev)
 	return d;
 }
 
-static void get_fs_disk(struct value *v, const void *row, const void *ctx)
+static void fs_disk_value(struct value *v, const struct event_row *r)
 {
-	const struct event_row *s = row;
-	const struct header *h = &s->rec->header;
-	const struct device *d = s->dev ? fs_device(h, s->dev->dev) : NULL;
+	const struct header *h = &r->rec->header;
+	const struct device *d = r->dev ? fs_device(h, r->dev->dev) : NULL;
 
-	(void)ctx;
 	if (d && d->disk)
 		d = devices_find(&h->devices, d->disk);
-	if (d) {
-		v->text = d->name;
-		v->max = sizeof(d->name);
-	}
+	if (d)
+		value_text(v, d->name, sizeof(d->name));
 }
 
-#define COLUMN(col, which, what)                                                                   \
-	{                                                                                          \
-		.name = col, .kind = which, .get = get_##what                                      \
-	}
+/* Columns other than those of event_columns; they are only appended. A row has its name, its kind,
+ * and how its value @v is set from the row @r. */
+/* clang-format off */
 
-#define COLUMNS_WHERE(type)                                                                        \
-	COLUMN("host", VALUE_TEXT, type##_host), COLUMN("boot_id", VALUE_TEXT, type##_boot),       \
-		COLUMN("kernel", VALUE_TEXT, type##_kernel),                                       \
-		COLUMN("time", VALUE_SIGNED, type##_time)
+/* Before those of an event, a request to a server, and a loss; @ns: when it began. */
+#define WHERE_COLUMNS(COLUMN, type, ns)                                                            \
+	COLUMN(type, host, TEXT, v->text = r->rec->header.host)                                    \
+	COLUMN(type, boot_id, TEXT, v->text = r->rec->header.boot_id)                              \
+	COLUMN(type, kernel, TEXT, v->text = r->rec->header.kernel)                                \
+	COLUMN(type, time, SIGNED, v->n = (uint64_t)divide_down(day_ns(r->rec, ns), 1000))
 
-/* The columns before those of an event, or of a request to a server. */
-static const struct column event_where[] = { COLUMNS_WHERE(event_row), {} };
-static const struct column server_where[] = { COLUMNS_WHERE(server_request_row), {} };
+/* After those of an operation; the first also after those of a request. */
+#define CGROUP_COLUMN(COLUMN)                                                                      \
+	COLUMN(event_row, cgroup_path, TEXT, v->text = r->cgroup ? r->cgroup->path : NULL)
+#define DISK_COLUMN(COLUMN)                                                                        \
+	COLUMN(event_row, fs_disk, TEXT, fs_disk_value(v, r))
 
-/* The columns behind those of an event. */
-static const struct column op_more[] = {
-	COLUMN("cgroup_path", VALUE_TEXT, cgroup_path),
-	COLUMN("fs_disk", VALUE_TEXT, fs_disk),
-	{},
-};
-static const struct column rq_more[] = {
-	COLUMN("cgroup_path", VALUE_TEXT, cgroup_path),
-	{},
-};
+#define LOSS_COLUMNS(COLUMN)                                                                       \
+	WHERE_COLUMNS(COLUMN, loss_row, r->loss.from_ns)                                           \
+	COLUMN(loss_row, from_ns, TIME, v->n = r->loss.from_ns)                                    \
+	COLUMN(loss_row, to_ns, TIME, v->n = r->loss.to_ns)                                        \
+	COLUMN(loss_row, kind, TEXT,                                                               \
+	       v->text = r->loss.kind == LOST_N ? "missed" : lost_name(r->loss.kind))              \
+	COLUMN(loss_row, count, COUNT, v->n = r->loss.count)
+/* clang-format on */
 
-static const struct column loss_columns[] = {
-	COLUMNS_WHERE(loss_row),
-	COLUMN("from_ns", VALUE_TIME, from),
-	COLUMN("to_ns", VALUE_TIME, to),
-	COLUMN("kind", VALUE_TEXT, lost),
-	COLUMN("count", VALUE_COUNT, count),
-	{},
-};
+#define COLUMN_GETTER(type, name, kind, set) GETTER(type##_##name, type, set)
+#define COLUMN_ROW(type, name_, kind_, set)                                                        \
+	{ .name = #name_, .kind = VALUE_##kind_, .get = type##_##name_ },
+
+WHERE_COLUMNS(COLUMN_GETTER, event_row, r->start_ns)
+WHERE_COLUMNS(COLUMN_GETTER, server_request_row, r->start_ns)
+CGROUP_COLUMN(COLUMN_GETTER)
+DISK_COLUMN(COLUMN_GETTER)
+LOSS_COLUMNS(COLUMN_GETTER)
+
+static const struct column event_where[] = { WHERE_COLUMNS(COLUMN_ROW, event_row, ){} };
+static const struct column server_where[] = { WHERE_COLUMNS(COLUMN_ROW, server_request_row, ){} };
+static const struct column op_more[] = { CGROUP_COLUMN(COLUMN_ROW) DISK_COLUMN(COLUMN_ROW){} };
+static const struct column rq_more[] = { CGROUP_COLUMN(COLUMN_ROW){} };
+static const struct column loss_columns[] = { LOSS_COLUMNS(COLUMN_ROW){} };
 
 /* The columns of a table: getters, and names and types. */
 struct table {
@@ -187,8 +167,7 @@ static void table_add(struct table *t, const struct column *list, unsigned int o
 
 		if (of && (!(c->of & of) || !strcmp(c->name, "type")))
 			continue;
-		if (c->get == get_event_row_time || c->get == get_loss_row_time ||
-		    c->get == get_server_request_row_time)
+		if (!strcmp(c->name, "time"))
 			type = PARQUET_TIME;
 		t->from[t->n] = c;
 		t->to[t->n++] = (struct parquet_column){ column_name(c, of), type };

@@ -15,41 +15,12 @@ static const struct func *func_of(const struct func_row *r, const void *ctx)
 	return &v->funcs->at[r->func];
 }
 
-static void get_name(struct value *ret, const void *row, const void *ctx)
-{
-	ret->text = func_of(row, ctx)->name;
-}
-
-static void get_shown(struct value *ret, const void *row, const void *ctx)
-{
-	ret->text = func_shown(func_of(row, ctx));
-}
-
-static void get_demangled(struct value *ret, const void *row, const void *ctx)
-{
-	ret->text = func_of(row, ctx)->demangled;
-}
-
-static void get_module(struct value *ret, const void *row, const void *ctx)
-{
-	ret->text = func_of(row, ctx)->where;
-}
-
-static void get_key(struct value *ret, const void *row, const void *ctx)
-{
-	const struct func_row *r = row;
-
-	(void)ctx;
-	ret->text = r->by;
-}
-
-static void get_count(struct value *ret, const void *row, const void *ctx)
-{
-	const struct func_row *r = row;
-
-	(void)ctx;
-	ret->n = r->sum.count + r->unreturned;
-}
+GETTER(get_name, func_row, v->text = func_of(r, ctx)->name)
+GETTER(get_shown, func_row, v->text = func_shown(func_of(r, ctx)))
+GETTER(get_demangled, func_row, v->text = func_of(r, ctx)->demangled)
+GETTER(get_module, func_row, v->text = func_of(r, ctx)->where)
+GETTER(get_key, func_row, v->text = r->by)
+GETTER(get_count, func_row, v->n = r->sum.count + r->unreturned)
 
 /* Sets a figure known only for calls that returned. */
 static void known(struct value *ret, const struct func_row *r, uint64_t n)
@@ -58,45 +29,11 @@ static void known(struct value *ret, const struct func_row *r, uint64_t n)
 	ret->n = n;
 }
 
-static void get_total(struct value *ret, const void *row, const void *ctx)
-{
-	const struct func_row *r = row;
-
-	(void)ctx;
-	known(ret, r, r->sum.total_ns);
-}
-
-static void get_self(struct value *ret, const void *row, const void *ctx)
-{
-	const struct func_row *r = row;
-
-	(void)ctx;
-	known(ret, r, r->sum.self_ns);
-}
-
-static void get_mean(struct value *ret, const void *row, const void *ctx)
-{
-	const struct func_row *r = row;
-
-	(void)ctx;
-	known(ret, r, r->sum.count ? r->sum.total_ns / r->sum.count : 0);
-}
-
-static void get_min(struct value *ret, const void *row, const void *ctx)
-{
-	const struct func_row *r = row;
-
-	(void)ctx;
-	known(ret, r, r->sum.min_ns);
-}
-
-static void get_max(struct value *ret, const void *row, const void *ctx)
-{
-	const struct func_row *r = row;
-
-	(void)ctx;
-	known(ret, r, r->sum.max_ns);
-}
+GETTER(get_total, func_row, known(v, r, r->sum.total_ns))
+GETTER(get_self, func_row, known(v, r, r->sum.self_ns))
+GETTER(get_mean, func_row, known(v, r, r->sum.count ? r->sum.total_ns / r->sum.count : 0))
+GETTER(get_min, func_row, known(v, r, r->sum.min_ns))
+GETTER(get_max, func_row, known(v, r, r->sum.max_ns))
 
 /* A percentile, never below the shortest call: a bucket may begin below it. */
 static uint64_t percentile(const struct func_row *r, double pct)
@@ -106,21 +43,8 @@ static uint64_t percentile(const struct func_row *r, double pct)
 	return ns < r->sum.min_ns ? r->sum.min_ns : ns;
 }
 
-static void get_p50(struct value *ret, const void *row, const void *ctx)
-{
-	const struct func_row *r = row;
-
-	(void)ctx;
-	known(ret, r, percentile(r, 50));
-}
-
-static void get_p99(struct value *ret, const void *row, const void *ctx)
-{
-	const struct func_row *r = row;
-
-	(void)ctx;
-	known(ret, r, percentile(r, 99));
-}
+GETTER(get_p50, func_row, known(v, r, percentile(r, 50)))
+GETTER(get_p99, func_row, known(v, r, percentile(r, 99)))
 
 #define AT(member) offsetof(struct func_row, member)
 
@@ -162,33 +86,11 @@ const struct column funcs_columns[] = {
 	{},
 };
 
-static void node_label(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = ((const struct funcs_node *)row)->label;
-}
-
-static void node_count(struct value *ret, const void *row, const void *ctx)
-{
-	get_count(ret, ((const struct funcs_node *)row)->row, ctx);
-}
-
-static void node_total(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->n = ((const struct funcs_node *)row)->row->sum.total_ns;
-}
-
-static void node_self(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->n = ((const struct funcs_node *)row)->row->sum.self_ns;
-}
-
-static void node_mean(struct value *ret, const void *row, const void *ctx)
-{
-	get_mean(ret, ((const struct funcs_node *)row)->row, ctx);
-}
+GETTER(node_label, funcs_node, v->text = r->label)
+GETTER(node_count, funcs_node, get_count(v, r->row, ctx))
+GETTER(node_total, funcs_node, v->n = r->row->sum.total_ns)
+GETTER(node_self, funcs_node, v->n = r->row->sum.self_ns)
+GETTER(node_mean, funcs_node, get_mean(v, r->row, ctx))
 
 const struct column funcs_tree_columns[] = {
 	{ NULL, "called", VALUE_TEXT, .get = node_label, .help = "by the function above" },

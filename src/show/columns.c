@@ -14,16 +14,16 @@
 
 enum { BAR_COLUMNS = 13 };
 
+static const struct breakdown_whole *whole_of(const void *ctx)
+{
+	return ctx;
+}
+
 /* The columns of a row's container; @of: op, rq. */
 #define GET_CONTAINER(of, name, what)                                                              \
-	static void of##_##name(struct value *ret, const void *row, const void *ctx)               \
-	{                                                                                          \
-		const struct of##_row *r = row;                                                    \
-		const struct container *c = container_of_row(r->by, r->contained);                 \
-                                                                                                   \
-		(void)ctx;                                                                         \
-		ret->text = c ? (what) : NULL;                                                     \
-	}
+	GETTER(of##_##name, of##_row,                                                              \
+	       const struct container *c = container_of_row(r->by, r->contained);                  \
+	       v->text = c ? (what) : NULL)
 
 #define GETS_CONTAINER(of)                                                                         \
 	GET_CONTAINER(of, container, c->id)                                                        \
@@ -109,18 +109,16 @@ static void seek_mean(struct value *ret, const struct access_pattern *p)
 	ret->unknown = p->access.count < 2;
 }
 
+static void pattern_value(struct value *v, const struct access_pattern *p,
+			  void (*set)(struct value *v, const struct access_pattern *p))
+{
+	v->unknown = !p;
+	if (p)
+		set(v, p);
+}
+
 /* The columns of a row's pattern; @of: op, rq. */
-#define GET_PATTERN(of, name)                                                                      \
-	static void of##_##name(struct value *ret, const void *row, const void *ctx)               \
-	{                                                                                          \
-		const struct access_pattern *p = ((const struct of##_row *)row)->pattern;          \
-                                                                                                   \
-		(void)ctx;                                                                         \
-		if (p)                                                                             \
-			name(ret, p);                                                              \
-		else                                                                               \
-			ret->unknown = true;                                                       \
-	}
+#define GET_PATTERN(of, name) GETTER(of##_##name, of##_row, pattern_value(v, r->pattern, name))
 
 #define GETS_PATTERN(of)                                                                           \
 	GET_PATTERN(of, size_mean)                                                                 \
@@ -199,11 +197,7 @@ static void op_key(struct value *ret, const void *row, const void *ctx)
 		ret->text = whole->v->by == BY_CACHE ? cache_name(r->key.cache) : NULL;
 }
 
-static void op_json_key(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = ((const struct op_row *)row)->by;
-}
+GETTER(op_json_key, op_row, v->text = r->by)
 
 GETS_CONTAINER(op)
 
@@ -229,35 +223,10 @@ static void op_files(struct value *ret, const void *row, const void *ctx)
 	ret->n = ret->unknown ? 0 : n;
 }
 
-static void op_kind(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = op_name(((const struct op_row *)row)->key.op);
-}
-
-static void op_fs(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = ((const struct op_row *)row)->fs;
-	ret->max = FS_NAME_LEN;
-}
-
-static void op_cache(struct value *ret, const void *row, const void *ctx)
-{
-	const struct op_row *r = row;
-
-	(void)ctx;
-	ret->text = cache_known(r->key.cache);
-}
-
-static void op_comm(struct value *ret, const void *row, const void *ctx)
-{
-	const struct op_row *r = row;
-
-	(void)ctx;
-	ret->text = *r->comm ? r->comm : NULL;
-	ret->max = sizeof(r->comm);
-}
+GETTER(op_kind, op_row, v->text = op_name(r->key.op))
+GETTER(op_fs, op_row, value_text(v, r->fs, FS_NAME_LEN))
+GETTER(op_cache, op_row, v->text = cache_known(r->key.cache))
+GETTER(op_comm, op_row, value_text(v, *r->comm ? r->comm : NULL, sizeof(r->comm)))
 
 static void op_name_or_title(struct value *ret, const void *row, const void *ctx)
 {
@@ -270,19 +239,8 @@ static void op_name_or_title(struct value *ret, const void *row, const void *ctx
 	}
 }
 
-static void op_title(struct value *ret, const void *row, const void *ctx)
-{
-	const struct op_row *r = row;
-
-	(void)ctx;
-	ret->text = r->title;
-}
-
-static void op_rate(struct value *ret, const void *row, const void *ctx)
-{
-	ret->n = ((const struct op_row *)row)->count;
-	ret->of = ((const struct breakdown_whole *)ctx)->duration_ns;
-}
+GETTER(op_title, op_row, v->text = r->title)
+GETTER(op_rate, op_row, v->n = r->count, v->of = whole_of(ctx)->duration_ns)
 
 /* Whether the times of @r are in another row: those of a copy are in the row of the file read. */
 static bool is_untimed(const struct op_row *r)
@@ -290,75 +248,19 @@ static bool is_untimed(const struct op_row *r)
 	return r->key.op == OP_COPY_TO;
 }
 
-static void op_mean(struct value *ret, const void *row, const void *ctx)
+static void time_value(struct value *v, const struct op_row *r, uint64_t ns)
 {
-	const struct op_row *r = row;
-
-	(void)ctx;
-	ret->unknown = is_untimed(r);
-	ret->n = r->count ? r->total_ns / r->count : 0;
+	value_number(v, ns, !is_untimed(r));
 }
 
-static void op_max(struct value *ret, const void *row, const void *ctx)
-{
-	const struct op_row *r = row;
-
-	(void)ctx;
-	ret->unknown = is_untimed(r);
-	ret->n = r->max_ns;
-}
-
-static void op_total(struct value *ret, const void *row, const void *ctx)
-{
-	const struct op_row *r = row;
-
-	(void)ctx;
-	ret->unknown = is_untimed(r);
-	ret->n = r->total_ns;
-}
-
-static void op_p50(struct value *ret, const void *row, const void *ctx)
-{
-	const struct op_row *r = row;
-
-	(void)ctx;
-	ret->unknown = is_untimed(r);
-	ret->n = hist_percentile(&r->hist, 50, r->max_ns);
-}
-
-static void op_p90(struct value *ret, const void *row, const void *ctx)
-{
-	const struct op_row *r = row;
-
-	(void)ctx;
-	ret->unknown = is_untimed(r);
-	ret->n = hist_percentile(&r->hist, 90, r->max_ns);
-}
-
-static void op_p99(struct value *ret, const void *row, const void *ctx)
-{
-	const struct op_row *r = row;
-
-	(void)ctx;
-	ret->unknown = is_untimed(r);
-	ret->n = hist_percentile(&r->hist, 99, r->max_ns);
-}
-
-static void op_p999(struct value *ret, const void *row, const void *ctx)
-{
-	const struct op_row *r = row;
-
-	(void)ctx;
-	ret->unknown = is_untimed(r);
-	ret->n = hist_percentile(&r->hist, 99.9, r->max_ns);
-}
-
-static void op_thread(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->unknown = is_untimed(row);
-	ret->n = breakdown_thread_ns(row);
-}
+GETTER(op_mean, op_row, time_value(v, r, r->count ? r->total_ns / r->count : 0))
+GETTER(op_max, op_row, time_value(v, r, r->max_ns))
+GETTER(op_total, op_row, time_value(v, r, r->total_ns))
+GETTER(op_p50, op_row, time_value(v, r, hist_percentile(&r->hist, 50, r->max_ns)))
+GETTER(op_p90, op_row, time_value(v, r, hist_percentile(&r->hist, 90, r->max_ns)))
+GETTER(op_p99, op_row, time_value(v, r, hist_percentile(&r->hist, 99, r->max_ns)))
+GETTER(op_p999, op_row, time_value(v, r, hist_percentile(&r->hist, 99.9, r->max_ns)))
+GETTER(op_thread, op_row, time_value(v, r, breakdown_thread_ns(r)))
 
 static void op_thread_share(struct value *ret, const void *row, const void *ctx)
 {
@@ -369,12 +271,7 @@ static void op_thread_share(struct value *ret, const void *row, const void *ctx)
 	ret->of = ret->n || !((const struct op_row *)row)->total_ns ? whole->thread_ns : 0;
 }
 
-static void op_io_share(struct value *ret, const void *row, const void *ctx)
-{
-	ret->unknown = is_untimed(row);
-	ret->n = ((const struct op_row *)row)->total_ns;
-	ret->of = ((const struct breakdown_whole *)ctx)->io_ns;
-}
+GETTER(op_io_share, op_row, time_value(v, r, r->total_ns), v->of = whole_of(ctx)->io_ns)
 
 /* Whether at least one stratum of @set was measured. */
 static bool any_measured(const struct breakdown_view *v, unsigned int set)
@@ -393,45 +290,14 @@ static void share_value(struct value *ret, const struct op_row *r, const void *c
 	ret->of = any_measured(whole->v, share_strata(s)) ? r->total_ns : 0;
 }
 
-static void op_cpu(struct value *ret, const void *row, const void *ctx)
-{
-	share_value(ret, row, ctx, SHARE_CPU);
-}
-
-static void op_device(struct value *ret, const void *row, const void *ctx)
-{
-	share_value(ret, row, ctx, SHARE_DEVICE);
-}
-
-static void op_queue(struct value *ret, const void *row, const void *ctx)
-{
-	share_value(ret, row, ctx, SHARE_QUEUE);
-}
-
-static void op_runq(struct value *ret, const void *row, const void *ctx)
-{
-	share_value(ret, row, ctx, SHARE_RUNQ);
-}
-
-static void op_helper(struct value *ret, const void *row, const void *ctx)
-{
-	share_value(ret, row, ctx, SHARE_HELPER);
-}
-
-static void op_lock(struct value *ret, const void *row, const void *ctx)
-{
-	share_value(ret, row, ctx, SHARE_LOCK);
-}
-
-static void op_server(struct value *ret, const void *row, const void *ctx)
-{
-	share_value(ret, row, ctx, SHARE_SERVER);
-}
-
-static void op_other(struct value *ret, const void *row, const void *ctx)
-{
-	share_value(ret, row, ctx, SHARE_OTHER);
-}
+GETTER(op_cpu, op_row, share_value(v, r, ctx, SHARE_CPU))
+GETTER(op_device, op_row, share_value(v, r, ctx, SHARE_DEVICE))
+GETTER(op_queue, op_row, share_value(v, r, ctx, SHARE_QUEUE))
+GETTER(op_runq, op_row, share_value(v, r, ctx, SHARE_RUNQ))
+GETTER(op_helper, op_row, share_value(v, r, ctx, SHARE_HELPER))
+GETTER(op_lock, op_row, share_value(v, r, ctx, SHARE_LOCK))
+GETTER(op_server, op_row, share_value(v, r, ctx, SHARE_SERVER))
+GETTER(op_other, op_row, share_value(v, r, ctx, SHARE_OTHER))
 
 /* A letter for each thirteenth of the time, the biggest share first. */
 static void op_bar(struct value *ret, const void *row, const void *ctx)
@@ -453,23 +319,11 @@ static void op_bar(struct value *ret, const void *row, const void *ctx)
 	ret->buf[at] = '\0';
 }
 
-static void op_device_bytes(struct value *ret, const void *row, const void *ctx)
-{
-	const struct breakdown_whole *whole = ctx;
-	const struct op_row *r = row;
+GETTER(op_device_bytes, op_row,
+       value_number(v, r->device_bytes, breakdown_fs_has_device_bytes(whole_of(ctx)->v, r->fs)))
 
-	ret->unknown = !breakdown_fs_has_device_bytes(whole->v, r->fs);
-	ret->n = r->device_bytes;
-}
-
-static void op_amplification(struct value *ret, const void *row, const void *ctx)
-{
-	const struct breakdown_whole *whole = ctx;
-	const struct op_row *r = row;
-
-	ret->n = r->device_bytes;
-	ret->of = breakdown_row_reads(whole->v, r) ? r->bytes : 0;
-}
+GETTER(op_amplification, op_row, v->n = r->device_bytes,
+       v->of = breakdown_row_reads(whole_of(ctx)->v, r) ? r->bytes : 0)
 
 /* The amplification, but only where part of the bytes came from the device. */
 static void op_from_device(struct value *ret, const void *row, const void *ctx)
@@ -595,14 +449,7 @@ const struct column minor_columns[] = {
 	{}
 };
 
-static void rq_disk(struct value *ret, const void *row, const void *ctx)
-{
-	const struct rq_row *r = row;
-
-	(void)ctx;
-	ret->text = r->disk;
-	ret->max = sizeof(r->disk);
-}
+GETTER(rq_disk, rq_row, value_text(v, r->disk, sizeof(r->disk)))
 
 /* In the tree of --by dev, lower disks are indented. */
 static void rq_place(struct value *ret, const void *row, const void *ctx)
@@ -621,86 +468,22 @@ static void rq_place(struct value *ret, const void *row, const void *ctx)
 	ret->max = blanks + sizeof(r->disk);
 }
 
-static void rq_major(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->n = ((const struct rq_row *)row)->major;
-}
-
-static void rq_minor(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->n = ((const struct rq_row *)row)->minor;
-}
-
-static void rq_code(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = rq_op_code(((const struct rq_row *)row)->key.op);
-}
-
-static void rq_operation(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = rq_op_name(((const struct rq_row *)row)->key.op);
-}
-
-static void rq_key(struct value *ret, const void *row, const void *ctx)
-{
-	const struct rq_row *r = row;
-
-	(void)ctx;
-	set_key(ret, r->by, r->contained);
-}
-
-static void rq_json_key(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = ((const struct rq_row *)row)->by;
-}
+GETTER(rq_major, rq_row, v->n = r->major)
+GETTER(rq_minor, rq_row, v->n = r->minor)
+GETTER(rq_code, rq_row, v->text = rq_op_code(r->key.op))
+GETTER(rq_operation, rq_row, v->text = rq_op_name(r->key.op))
+GETTER(rq_key, rq_row, set_key(v, r->by, r->contained))
+GETTER(rq_json_key, rq_row, v->text = r->by)
 
 GETS_CONTAINER(rq)
 
-static void rq_comm(struct value *ret, const void *row, const void *ctx)
-{
-	const struct rq_row *r = row;
+GETTER(rq_comm, rq_row, value_text(v, *r->comm ? r->comm : NULL, sizeof(r->comm)))
+GETTER(rq_rate, rq_row, v->n = r->count, v->of = whole_of(ctx)->duration_ns)
 
-	(void)ctx;
-	ret->text = *r->comm ? r->comm : NULL;
-	ret->max = sizeof(r->comm);
-}
+GETTER(rq_outside, rq_row, value_number(v, r->outside, breakdown_has_ops(whole_of(ctx)->v)))
 
-static void rq_rate(struct value *ret, const void *row, const void *ctx)
-{
-	ret->n = ((const struct rq_row *)row)->count;
-	ret->of = ((const struct breakdown_whole *)ctx)->duration_ns;
-}
-
-static void rq_outside(struct value *ret, const void *row, const void *ctx)
-{
-	const struct breakdown_whole *whole = ctx;
-
-	ret->n = ((const struct rq_row *)row)->outside;
-	ret->unknown = !breakdown_has_ops(whole->v);
-}
-
-static void rq_tag(struct value *ret, const void *row, const void *ctx)
-{
-	const struct rq_row *r = row;
-
-	(void)ctx;
-	ret->n = r->tag_ns;
-	ret->unknown = r->key.bio_based;
-}
-
-static void rq_queue(struct value *ret, const void *row, const void *ctx)
-{
-	const struct rq_row *r = row;
-
-	(void)ctx;
-	ret->n = r->queue_ns;
-	ret->unknown = r->key.bio_based;
-}
+GETTER(rq_tag, rq_row, value_number(v, r->tag_ns, !r->key.bio_based))
+GETTER(rq_queue, rq_row, value_number(v, r->queue_ns, !r->key.bio_based))
 
 /* Mean over the requests whose submission was traced. */
 static void queued_mean(struct value *ret, const struct rq_row *r, uint64_t ns)
@@ -711,25 +494,9 @@ static void queued_mean(struct value *ret, const struct rq_row *r, uint64_t ns)
 	ret->n = seen ? ns / seen : 0;
 }
 
-static void rq_tag_mean(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	queued_mean(ret, row, ((const struct rq_row *)row)->tag_ns);
-}
-
-static void rq_queue_mean(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	queued_mean(ret, row, ((const struct rq_row *)row)->queue_ns);
-}
-
-static void rq_device_mean(struct value *ret, const void *row, const void *ctx)
-{
-	const struct rq_row *r = row;
-
-	(void)ctx;
-	ret->n = r->device_ns / r->count;
-}
+GETTER(rq_tag_mean, rq_row, queued_mean(v, r, r->tag_ns))
+GETTER(rq_queue_mean, rq_row, queued_mean(v, r, r->queue_ns))
+GETTER(rq_device_mean, rq_row, v->n = r->device_ns / r->count)
 
 static void rq_own_mean(struct value *ret, const void *row, const void *ctx)
 {
@@ -740,13 +507,7 @@ static void rq_own_mean(struct value *ret, const void *row, const void *ctx)
 		       !device_tree_own(&whole->tree, row, &ret->n);
 }
 
-static void rq_p99(struct value *ret, const void *row, const void *ctx)
-{
-	const struct rq_row *r = row;
-
-	(void)ctx;
-	ret->n = hist_percentile(&r->hist, 99, r->max_ns);
-}
+GETTER(rq_p99, rq_row, v->n = hist_percentile(&r->hist, 99, r->max_ns))
 
 #define NO_REQUESTS   "a device without requests (device mapper, md, zram)"
 #define NO_SUBMISSION "a device without requests, or no submission was traced"
@@ -831,112 +592,27 @@ const struct column rq_pattern_columns[] = {
 	{}
 };
 
-#define KEY(row) (&((const struct helper_row *)(row))->key)
-
-static void get_pid(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->n = KEY(row)->tid;
-}
-
-static void get_comm(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = KEY(row)->comm;
-	ret->max = COMM_LEN;
-}
-
-static void get_work(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = KEY(row)->work;
-	ret->max = COMM_LEN;
-}
-
-static void get_for_pid(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->n = KEY(row)->for_pid;
-	ret->unknown = !KEY(row)->behalf;
-}
-
-static void get_for_comm(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = KEY(row)->for_comm;
-	ret->max = COMM_LEN;
-}
-
-static void get_on_behalf(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = behalf_name(KEY(row)->behalf);
-}
-
-static void get_disk(struct value *ret, const void *row, const void *ctx)
-{
-	const struct helper_row *r = row;
-
-	(void)ctx;
-	ret->text = r->disk;
-	ret->max = sizeof(r->disk);
-}
-
-static void get_code(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = rq_op_code(KEY(row)->op);
-}
-
-static void get_operation(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = rq_op_name(KEY(row)->op);
-}
-
-static void get_total(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->n = breakdown_helper_ns(row);
-}
-
-static void get_tag(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->n = ((const struct helper_row *)row)->sums.tag_ns;
-	ret->unknown = KEY(row)->bio_based;
-}
-
-static void get_queue(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->n = ((const struct helper_row *)row)->sums.queue_ns;
-	ret->unknown = KEY(row)->bio_based;
-}
+GETTER(get_pid, helper_row, v->n = r->key.tid)
+GETTER(get_comm, helper_row, value_text(v, r->key.comm, COMM_LEN))
+GETTER(get_work, helper_row, value_text(v, r->key.work, COMM_LEN))
+GETTER(get_for_pid, helper_row, value_number(v, r->key.for_pid, r->key.behalf))
+GETTER(get_for_comm, helper_row, value_text(v, r->key.for_comm, COMM_LEN))
+GETTER(get_on_behalf, helper_row, v->text = behalf_name(r->key.behalf))
+GETTER(get_disk, helper_row, value_text(v, r->disk, sizeof(r->disk)))
+GETTER(get_code, helper_row, v->text = rq_op_code(r->key.op))
+GETTER(get_operation, helper_row, v->text = rq_op_name(r->key.op))
+GETTER(get_total, helper_row, v->n = breakdown_helper_ns(r))
+GETTER(get_tag, helper_row, value_number(v, r->sums.tag_ns, !r->key.bio_based))
+GETTER(get_queue, helper_row, value_number(v, r->sums.queue_ns, !r->key.bio_based))
 
 static void mean_of(struct value *ret, const void *row)
 {
 	ret->n /= ((const struct helper_row *)row)->sums.count;
 }
 
-static void get_tag_mean(struct value *ret, const void *row, const void *ctx)
-{
-	get_tag(ret, row, ctx);
-	mean_of(ret, row);
-}
-
-static void get_queue_mean(struct value *ret, const void *row, const void *ctx)
-{
-	get_queue(ret, row, ctx);
-	mean_of(ret, row);
-}
-
-static void get_device_mean(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->n = ((const struct helper_row *)row)->sums.device_ns;
-	mean_of(ret, row);
-}
+GETTER(get_tag_mean, helper_row, get_tag(v, r, ctx), mean_of(v, r))
+GETTER(get_queue_mean, helper_row, get_queue(v, r, ctx), mean_of(v, r))
+GETTER(get_device_mean, helper_row, v->n = r->sums.device_ns, mean_of(v, r))
 
 #define HELPER_SUM(field, kind_) .kind = kind_, .at = offsetof(struct helper_row, sums.field)
 
@@ -1010,38 +686,12 @@ const struct column helper_time_columns[] = {
 	{}
 };
 
-static void get_op(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = op_name(((const struct site_row *)row)->key.op);
-}
+GETTER(get_op, site_row, v->text = op_name(r->key.op))
+GETTER(get_fs, site_row, value_text(v, r->fs, FS_NAME_LEN))
+GETTER(get_symbol, site_row, v->text = r->symbol)
+GETTER(get_what, site_row, v->text = r->what)
 
-static void get_fs(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = ((const struct site_row *)row)->fs;
-	ret->max = FS_NAME_LEN;
-}
-
-static void get_symbol(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = ((const struct site_row *)row)->symbol;
-}
-
-static void get_what(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = ((const struct site_row *)row)->what;
-}
-
-static void get_mean(struct value *ret, const void *row, const void *ctx)
-{
-	const struct site_sums *s = &((const struct site_row *)row)->sums;
-
-	(void)ctx;
-	ret->n = s->total_ns / s->count;
-}
+GETTER(get_mean, site_row, v->n = r->sums.total_ns / r->sums.count)
 
 #define WHY_SUM(field, kind_) .kind = kind_, .at = offsetof(struct site_row, sums.field)
 
@@ -1067,95 +717,34 @@ const struct column site_columns[] = {
 	{}
 };
 
-#define SERVER(row) ((const struct server_row *)(row))
-
-static void server_name(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = SERVER(row)->key.server;
-	ret->max = sizeof(SERVER(row)->key.server);
-}
-
-static void server_pid(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->n = SERVER(row)->key.pid;
-	ret->unknown = !ret->n;
-}
-
-static void server_mount(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = SERVER(row)->mount;
-}
+GETTER(server_name, server_row, value_text(v, r->key.server, sizeof(r->key.server)))
+GETTER(server_pid, server_row, value_number(v, r->key.pid, r->key.pid))
+GETTER(server_mount, server_row, v->text = r->mount)
 
 static void server_op(struct value *ret, const void *row, const void *ctx)
 {
-	const struct server_key *k = &SERVER(row)->key;
+	const struct server_key *k = &((const struct server_row *)row)->key;
 
 	(void)ctx;
 	ret->max = sizeof(k->op);
 	ret->text = server_op_name(k, ret->buf);
 }
 
-static void server_protocol(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = protocol_at(SERVER(row)->key.protocol)->name;
-}
-
-static void server_sent(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->n = SERVER(row)->sums.sent_bytes;
-	ret->unknown = !protocol_at(SERVER(row)->key.protocol)->has_bytes;
-}
-
-static void server_received(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->n = SERVER(row)->sums.received_bytes;
-	ret->unknown = !protocol_at(SERVER(row)->key.protocol)->has_bytes;
-}
+GETTER(server_protocol, server_row, v->text = protocol_at(r->key.protocol)->name)
+GETTER(server_sent, server_row,
+       value_number(v, r->sums.sent_bytes, protocol_at(r->key.protocol)->has_bytes))
+GETTER(server_received, server_row,
+       value_number(v, r->sums.received_bytes, protocol_at(r->key.protocol)->has_bytes))
 
 /* Only the whole time is known, but for NFS. */
-static void server_tag(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->n = SERVER(row)->sums.tag_ns;
-	ret->unknown = !protocol_at(SERVER(row)->key.protocol)->has_waits;
-}
-
-static void server_queue(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->n = SERVER(row)->sums.queue_ns;
-	ret->unknown = !protocol_at(SERVER(row)->key.protocol)->has_waits;
-}
-
-static void server_tag_mean(struct value *ret, const void *row, const void *ctx)
-{
-	server_tag(ret, row, ctx);
-	ret->n /= SERVER(row)->sums.count;
-}
-
-static void server_queue_mean(struct value *ret, const void *row, const void *ctx)
-{
-	server_queue(ret, row, ctx);
-	ret->n /= SERVER(row)->sums.count;
-}
-
-static void server_mean(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->n = SERVER(row)->sums.server_ns / SERVER(row)->sums.count;
-}
-
-static void server_p99(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->n = hist_percentile(&SERVER(row)->hist, 99, SERVER(row)->sums.max_ns);
-}
+GETTER(server_tag, server_row,
+       value_number(v, r->sums.tag_ns, protocol_at(r->key.protocol)->has_waits))
+GETTER(server_queue, server_row,
+       value_number(v, r->sums.queue_ns, protocol_at(r->key.protocol)->has_waits))
+GETTER(server_tag_mean, server_row, server_tag(v, r, ctx), v->n /= r->sums.count)
+GETTER(server_queue_mean, server_row, server_queue(v, r, ctx), v->n /= r->sums.count)
+GETTER(server_mean, server_row, v->n = r->sums.server_ns / r->sums.count)
+GETTER(server_p99, server_row, v->n = hist_percentile(&r->hist, 99, r->sums.max_ns))
 
 #define SERVER_SUM(field, kind_) .kind = kind_, .at = offsetof(struct server_row, sums.field)
 

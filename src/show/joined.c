@@ -15,15 +15,18 @@ enum {
 	SENTENCE = 1024,
 };
 
-#define JOINED_SUM(field)         .kind = VALUE_TIME, .at = offsetof(struct join_row, field)
-#define JOINED_MEAN(i)            .kind = VALUE_TIME, .at = offsetof(struct join_row, mean_ns[i])
-#define JOINED_STRATUM(st, rank_) JOINED_MEAN(4 + (st)), .max = 7, .rank = rank_, .optional = true
+#define JOINED_SUM(field) .kind = VALUE_TIME, .at = offsetof(struct join_row, field)
+#define JOINED_MEAN(i)    .kind = VALUE_TIME, .at = offsetof(struct join_row, mean_ns[i])
+#define STRATUM_COLUMN(id, name, label, letter, share, paint, rank_, ...)                          \
+	{ NULL,                                                                                    \
+	  "s." #name,                                                                              \
+	  JOINED_MEAN(4 + ST_##id),                                                                \
+	  .max = 7,                                                                                \
+	  .rank = rank_,                                                                           \
+	  .optional = true,                                                                        \
+	  .help = "mean time of the server's operation in the stratum " #name },
 
-static void joined_op(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = ((const struct join_row *)row)->op;
-}
+GETTER(joined_op, join_row, v->text = r->op)
 
 const struct column joined_columns[] = {
 	{ "op", "request", VALUE_TEXT, .get = joined_op, .max = 20,
@@ -44,37 +47,7 @@ const struct column joined_columns[] = {
 	{ NULL, "queue", JOINED_MEAN(2), .max = 7, .rank = 2, .optional = true,
 	  .help = "mean part of it from the slot until the request was sent" },
 	{ NULL, "network", JOINED_MEAN(3), .max = 7, .help = "mean part of it in the network" },
-	{ NULL, "s.syscall", JOINED_STRATUM(ST_SYSCALL, 8),
-	  .help = "mean time of the server's operation in the stratum syscall" },
-	{ NULL, "s.vfs", JOINED_STRATUM(ST_VFS, 9),
-	  .help = "mean time of the server's operation in the stratum vfs" },
-	{ NULL, "s.fs", JOINED_STRATUM(ST_FS, 7),
-	  .help = "mean time of the server's operation in the stratum fs" },
-	{ NULL, "s.throttle", JOINED_STRATUM(ST_THROTTLE, 14),
-	  .help = "mean time of the server's operation in the stratum throttle" },
-	{ NULL, "s.tag", JOINED_STRATUM(ST_TAG, 13),
-	  .help = "mean time of the server's operation in the stratum tag" },
-	{ NULL, "s.queue", JOINED_STRATUM(ST_QUEUE, 6),
-	  .help = "mean time of the server's operation in the stratum queue" },
-	{ NULL, "s.device", JOINED_STRATUM(ST_DEVICE, 1),
-	  .help = "mean time of the server's operation in the stratum device" },
-	{ NULL, "s.complete", JOINED_STRATUM(ST_COMPLETE, 15),
-	  .help = "mean time of the server's operation in the stratum complete" },
-	{ NULL, "s.runq", JOINED_STRATUM(ST_RUNQ, 5),
-	  .help = "mean time of the server's operation in the stratum runq" },
-	{ NULL, "s.preempt", JOINED_STRATUM(ST_PREEMPT, 16),
-	  .help = "mean time of the server's operation in the stratum preempt" },
-	{ NULL, "s.helper", JOINED_STRATUM(ST_HELPER, 10),
-	  .help = "mean time of the server's operation in the stratum helper" },
-	{ NULL, "s.sleep", JOINED_STRATUM(ST_SLEEP, 4),
-	  .help = "mean time of the server's operation in the stratum sleep" },
-	{ NULL, "s.lock", JOINED_STRATUM(ST_LOCK, 3),
-	  .help = "mean time of the server's operation in the stratum lock" },
-	{ NULL, "s.server", JOINED_STRATUM(ST_SERVER, 11),
-	  .help = "mean time of the server's operation in the stratum server" },
-	{ NULL, "s.reap", JOINED_STRATUM(ST_REAP, 17),
-	  .help = "mean time of the server's operation in the stratum reap" },
-	{}
+	STRATUM_LIST(STRATUM_COLUMN){}
 };
 
 /* A part of the mean time of a request at the client. */

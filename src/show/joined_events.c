@@ -8,112 +8,59 @@
 #include "base/names.h"
 #include "show/breakdown_members.h"
 
-static void get_client(struct value *ret, const void *row, const void *ctx)
+static void stratum_value(struct value *v, const struct joined *r, enum stratum st)
 {
-	(void)ctx;
-	ret->text = ((const struct joined *)row)->client;
+	v->n = r->strata[st];
+	v->unknown = !v->n && r->missing >> st & 1;
 }
 
-static void get_served_by(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = ((const struct joined *)row)->served_by;
-}
+/* The columns; they are only appended. A row has its name, its kind, how its value @v is set from
+ * @r, the help, and further members of the column. Those of the strata come after them. */
+/* clang-format off */
+#define JOINED_COLUMNS(COLUMN)                                                                     \
+	COLUMN(client, TEXT, v->text = r->client, "host of the client", NOT_KNOWN)                            \
+	COLUMN(server, TEXT, v->text = r->server, "address to which the request was sent", NOT_KNOWN)         \
+	COLUMN(served_by, TEXT, v->text = r->served_by, "host of the server", NOT_KNOWN)                      \
+	COLUMN(op, TEXT, v->text = r->op, "kind of the request, as NFS calls it", NOT_KNOWN)                  \
+	COLUMN(xid, ID, v->n = r->xid, "number of the request, the same on both hosts")            \
+	COLUMN(start_ns, TIME, v->n = r->start_ns,                                                 \
+	       "beginning of the request, by CLOCK_MONOTONIC of the client")                       \
+	COLUMN(served_from_ns, TIME, v->n = r->served_from_ns,                                     \
+	       "beginning of the server's operation, by CLOCK_MONOTONIC of the server: its "       \
+	       "start_ns in the list of operations")                                               \
+	COLUMN(total_ns, TIME, v->n = r->total_ns,                                                 \
+	       "time of the request at the client, to the answer")                                 \
+	COLUMN(tag_ns, TIME, v->n = r->tag_ns, "part of total_ns until a slot was free")           \
+	COLUMN(queue_ns, TIME, v->n = r->queue_ns,                                                 \
+	       "part of total_ns from the slot until the request was sent")                        \
+	COLUMN(network_ns, TIME, v->n = r->network_ns,                                             \
+	       "part of total_ns from the sending to the answer, without served_ns: the network, " \
+	       "and queues of both hosts' network stacks and of nfsd")                             \
+	COLUMN(served_ns, TIME, v->n = r->served_ns, "part of total_ns in the server's operation")
+/* clang-format on */
 
-static void get_server(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = ((const struct joined *)row)->server;
-}
+#define NOT_KNOWN .null = "not known"
 
-static void get_op(struct value *ret, const void *row, const void *ctx)
-{
-	(void)ctx;
-	ret->text = ((const struct joined *)row)->op;
-}
+#define COLUMN_GETTER(name, kind, set, ...) GETTER(get_##name, joined, set)
+#define STRATUM_GETTER(id, name, ...)                                                              \
+	GETTER(get_served_##name##_ns, joined, stratum_value(v, r, ST_##id))
 
-static void get_stratum(struct value *ret, const struct joined *one, enum stratum st)
-{
-	ret->n = one->strata[st];
-	ret->unknown = !ret->n && one->missing >> st & 1;
-}
+JOINED_COLUMNS(COLUMN_GETTER)
+STRATUM_LIST(STRATUM_GETTER)
 
-#define STRATUM(name, st)                                                                          \
-	static void get_in_##name(struct value *ret, const void *row, const void *ctx)             \
-	{                                                                                          \
-		(void)ctx;                                                                         \
-		get_stratum(ret, row, st);                                                         \
-	}
+#define COLUMN_ROW(name_, kind_, set, help_, ...)                                                  \
+	{ .name = #name_,                                                                          \
+	  .title = #name_,                                                                         \
+	  .kind = VALUE_##kind_,                                                                   \
+	  .get = get_##name_,                                                                      \
+	  .help = help_,                                                                           \
+	  __VA_ARGS__ },
+#define STRATUM_ROW(id, name, ...)                                                                 \
+	COLUMN_ROW(served_##name##_ns, TIME, , "part of served_ns in the stratum " #name,          \
+		   .null = "not measured on the server")
 
-STRATUM(syscall, ST_SYSCALL)
-STRATUM(vfs, ST_VFS)
-STRATUM(fs, ST_FS)
-STRATUM(throttle, ST_THROTTLE)
-STRATUM(tag, ST_TAG)
-STRATUM(queue, ST_QUEUE)
-STRATUM(device, ST_DEVICE)
-STRATUM(complete, ST_COMPLETE)
-STRATUM(runq, ST_RUNQ)
-STRATUM(preempt, ST_PREEMPT)
-STRATUM(helper, ST_HELPER)
-STRATUM(sleep, ST_SLEEP)
-STRATUM(lock, ST_LOCK)
-STRATUM(server, ST_SERVER)
-STRATUM(reap, ST_REAP)
-
-_Static_assert(ST_REAP == ST_N - 1, "each stratum has a column");
-
-#define TEXT_COLUMN(col, text)                                                                     \
-	{                                                                                          \
-		.name = #col, .title = #col, .kind = VALUE_TEXT, .get = get_##col, .help = text,   \
-		.null = "not known"                                                                \
-	}
-#define COLUMN(col, which, text)                                                                   \
-	{                                                                                          \
-		.name = #col, .title = #col, .kind = which, .at = offsetof(struct joined, col),    \
-		.help = text                                                                       \
-	}
-#define STRATUM_COLUMN(st)                                                                         \
-	{                                                                                          \
-		.name = "served_" #st "_ns", .title = "served_" #st "_ns", .kind = VALUE_TIME,     \
-		.get = get_in_##st, .help = "part of served_ns in the stratum " #st,               \
-		.null = "not measured on the server"                                               \
-	}
-
-const struct column joined_event_columns[] = {
-	TEXT_COLUMN(client, "host of the client"),
-	TEXT_COLUMN(server, "address to which the request was sent"),
-	TEXT_COLUMN(served_by, "host of the server"),
-	TEXT_COLUMN(op, "kind of the request, as NFS calls it"),
-	COLUMN(xid, VALUE_ID, "number of the request, the same on both hosts"),
-	COLUMN(start_ns, VALUE_TIME, "beginning of the request, by CLOCK_MONOTONIC of the client"),
-	COLUMN(served_from_ns, VALUE_TIME,
-	       "beginning of the server's operation, by CLOCK_MONOTONIC of the server: its "
-	       "start_ns in the list of operations"),
-	COLUMN(total_ns, VALUE_TIME, "time of the request at the client, to the answer"),
-	COLUMN(tag_ns, VALUE_TIME, "part of total_ns until a slot was free"),
-	COLUMN(queue_ns, VALUE_TIME, "part of total_ns from the slot until the request was sent"),
-	COLUMN(network_ns, VALUE_TIME,
-	       "part of total_ns from the sending to the answer, without served_ns: the network, "
-	       "and queues of both hosts' network stacks and of nfsd"),
-	COLUMN(served_ns, VALUE_TIME, "part of total_ns in the server's operation"),
-	STRATUM_COLUMN(syscall),
-	STRATUM_COLUMN(vfs),
-	STRATUM_COLUMN(fs),
-	STRATUM_COLUMN(throttle),
-	STRATUM_COLUMN(tag),
-	STRATUM_COLUMN(queue),
-	STRATUM_COLUMN(device),
-	STRATUM_COLUMN(complete),
-	STRATUM_COLUMN(runq),
-	STRATUM_COLUMN(preempt),
-	STRATUM_COLUMN(helper),
-	STRATUM_COLUMN(sleep),
-	STRATUM_COLUMN(lock),
-	STRATUM_COLUMN(server),
-	STRATUM_COLUMN(reap),
-	{}
-};
+const struct column joined_event_columns[] = { JOINED_COLUMNS(COLUMN_ROW)
+						       STRATUM_LIST(STRATUM_ROW){} };
 
 static const struct columns columns = { .list = joined_event_columns };
 

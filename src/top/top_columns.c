@@ -105,23 +105,9 @@ static void get_of_server(struct value *v, const void *row, const char *name)
 }
 
 /* Getters of struct column; each row is a struct top_row. */
-static void get_server(struct value *v, const void *row, const void *ctx)
-{
-	(void)ctx;
-	get_of_server(v, row, "server");
-}
-
-static void get_mount(struct value *v, const void *row, const void *ctx)
-{
-	(void)ctx;
-	get_of_server(v, row, "mount");
-}
-
-static void get_server_op(struct value *v, const void *row, const void *ctx)
-{
-	(void)ctx;
-	get_of_server(v, row, "op");
-}
+GETTER(get_server, top_row, get_of_server(v, r, "server"))
+GETTER(get_mount, top_row, get_of_server(v, r, "mount"))
+GETTER(get_server_op, top_row, get_of_server(v, r, "op"))
 
 static void top_get_pid(struct value *v, const void *row, const void *ctx)
 {
@@ -135,13 +121,8 @@ static void top_get_pid(struct value *v, const void *row, const void *ctx)
 	v->unknown = !r->thread || table_of(ctx)->view > TOP_THREAD;
 }
 
-static void top_get_tid(struct value *v, const void *row, const void *ctx)
-{
-	const struct top_row *r = row;
-
-	v->n = (uint32_t)thread_id(r);
-	v->unknown = !r->thread || table_of(ctx)->view != TOP_THREAD;
-}
+GETTER(top_get_tid, top_row,
+       value_number(v, (uint32_t)thread_id(r), r->thread &&table_of(ctx)->view == TOP_THREAD))
 
 static void top_get_comm(struct value *v, const void *row, const void *ctx)
 {
@@ -153,11 +134,7 @@ static void top_get_comm(struct value *v, const void *row, const void *ctx)
 	v->max = COMM_LEN;
 }
 
-static void top_get_file(struct value *v, const void *row, const void *ctx)
-{
-	(void)ctx;
-	v->text = ((const struct top_row *)row)->file;
-}
+GETTER(top_get_file, top_row, v->text = r->file)
 
 static void top_get_cgroup(struct value *v, const void *row, const void *ctx)
 {
@@ -177,14 +154,9 @@ static void top_get_container(struct value *v, const void *row, const void *ctx)
 }
 
 /* Tables show the short id. */
-static void top_get_container_name(struct value *v, const void *row, const void *ctx)
-{
-	const struct top_row *r = row;
-
-	(void)ctx;
-	v->text = container_name(r);
-	v->max = r->container && !*r->container->title ? r->container->shown : SIZE_MAX;
-}
+GETTER(top_get_container_name, top_row,
+       value_text(v, container_name(r),
+		  r->container && !*r->container->title ? r->container->shown : SIZE_MAX))
 
 /* Member "key" of JSON: tells one row from the others. */
 static void top_get_key(struct value *v, const void *row, const void *ctx)
@@ -203,49 +175,13 @@ static void top_get_key(struct value *v, const void *row, const void *ctx)
 		v->max = COMM_LEN;
 }
 
-static void get_disk(struct value *v, const void *row, const void *ctx)
-{
-	(void)ctx;
-	v->text = ((const struct top_row *)row)->disk;
-}
-
-static void get_dev(struct value *v, const void *row, const void *ctx)
-{
-	const struct top_row *r = row;
-
-	(void)ctx;
-	snprintf(v->buf, sizeof(v->buf), "%u:%u", r->major, r->minor);
-}
-
-static void get_major(struct value *v, const void *row, const void *ctx)
-{
-	(void)ctx;
-	v->n = ((const struct top_row *)row)->major;
-}
-
-static void get_minor(struct value *v, const void *row, const void *ctx)
-{
-	(void)ctx;
-	v->n = ((const struct top_row *)row)->minor;
-}
-
-static void get_rq_op(struct value *v, const void *row, const void *ctx)
-{
-	(void)ctx;
-	v->text = rq_op_code(((const struct top_row *)row)->key.op & 0xff);
-}
-
-static void get_on_behalf(struct value *v, const void *row, const void *ctx)
-{
-	(void)ctx;
-	v->text = behalf_name(((const struct top_row *)row)->key.op >> 8);
-}
-
-static void get_op(struct value *v, const void *row, const void *ctx)
-{
-	(void)ctx;
-	v->text = op_name(((const struct top_row *)row)->key.op);
-}
+GETTER(get_disk, top_row, v->text = r->disk)
+GETTER(get_dev, top_row, snprintf(v->buf, sizeof(v->buf), "%u:%u", r->major, r->minor))
+GETTER(get_major, top_row, v->n = r->major)
+GETTER(get_minor, top_row, v->n = r->minor)
+GETTER(get_rq_op, top_row, v->text = rq_op_code(r->key.op & 0xff))
+GETTER(get_on_behalf, top_row, v->text = behalf_name(r->key.op >> 8))
+GETTER(get_op, top_row, v->text = op_name(r->key.op))
 
 /* Figures. */
 
@@ -265,39 +201,18 @@ static void get_mean(struct value *v, const struct top_side *s, uint64_t ns)
 	v->n = s->count ? ns / s->count : 0;
 }
 
-static const struct top_side *side_with_p99(const void *row, const void *ctx, bool ops)
+/* @side is a part of @r. */
+static void p99_value(struct value *v, const void *ctx, const struct top_row *r,
+		      const struct top_side *side)
 {
-	const struct top_row *r = row;
-
 	top_row_p99(table_of(ctx), (struct top_row *)r); /* not const in its table */
-	return ops ? &r->ops : &r->rqs;
+	value_number(v, side->p99_ns, side->count);
 }
 
-static void get_ops(struct value *v, const void *row, const void *ctx)
-{
-	v->n = per_second(ctx, ((const struct top_row *)row)->ops.count);
-}
-
-static void get_ops_bytes(struct value *v, const void *row, const void *ctx)
-{
-	v->n = per_second(ctx, ((const struct top_row *)row)->ops.bytes);
-}
-
-static void get_ops_mean(struct value *v, const void *row, const void *ctx)
-{
-	const struct top_row *r = row;
-
-	(void)ctx;
-	get_mean(v, &r->ops, r->ops.total_ns);
-}
-
-static void get_ops_p99(struct value *v, const void *row, const void *ctx)
-{
-	const struct top_side *s = side_with_p99(row, ctx, true);
-
-	v->unknown = !s->count;
-	v->n = s->p99_ns;
-}
+GETTER(get_ops, top_row, v->n = per_second(ctx, r->ops.count))
+GETTER(get_ops_bytes, top_row, v->n = per_second(ctx, r->ops.bytes))
+GETTER(get_ops_mean, top_row, get_mean(v, &r->ops, r->ops.total_ns))
+GETTER(get_ops_p99, top_row, p99_value(v, ctx, r, &r->ops))
 
 static void get_where(struct value *v, const void *row, const void *ctx)
 {
@@ -310,40 +225,13 @@ static void get_where(struct value *v, const void *row, const void *ctx)
 			 100.0 * strata.ns[st] / r->ops.total_ns);
 }
 
-static void get_rqs(struct value *v, const void *row, const void *ctx)
-{
-	v->n = per_second(ctx, ((const struct top_row *)row)->rqs.count);
-}
-
-static void get_rqs_bytes(struct value *v, const void *row, const void *ctx)
-{
-	const struct top_row *r = row;
-
-	v->n = per_second(ctx, r->rqs.bytes);
-	v->unknown = r->server && !protocol_at(r->server->key.protocol)->has_bytes;
-}
-
-static void get_kbytes(struct value *v, const void *row, const void *ctx)
-{
-	get_rqs_bytes(v, row, ctx);
-	v->n = (v->n + 512) / 1024;
-}
-
-static void get_rqs_mean(struct value *v, const void *row, const void *ctx)
-{
-	const struct top_row *r = row;
-
-	(void)ctx;
-	get_mean(v, &r->rqs, r->rqs.total_ns);
-}
-
-static void get_rqs_p99(struct value *v, const void *row, const void *ctx)
-{
-	const struct top_side *s = side_with_p99(row, ctx, false);
-
-	v->unknown = !s->count;
-	v->n = s->p99_ns;
-}
+GETTER(get_rqs, top_row, v->n = per_second(ctx, r->rqs.count))
+GETTER(get_rqs_bytes, top_row,
+       value_number(v, per_second(ctx, r->rqs.bytes),
+		    !r->server || protocol_at(r->server->key.protocol)->has_bytes))
+GETTER(get_kbytes, top_row, get_rqs_bytes(v, r, ctx), v->n = (v->n + 512) / 1024)
+GETTER(get_rqs_mean, top_row, get_mean(v, &r->rqs, r->rqs.total_ns))
+GETTER(get_rqs_p99, top_row, p99_value(v, ctx, r, &r->rqs))
 
 static void get_queue(struct value *v, const void *row, const void *ctx)
 {
@@ -355,10 +243,7 @@ static void get_queue(struct value *v, const void *row, const void *ctx)
 	v->unknown |= r->server && !protocol_at(r->server->key.protocol)->has_waits;
 }
 
-static void get_behalf_bytes(struct value *v, const void *row, const void *ctx)
-{
-	v->n = per_second(ctx, ((const struct top_row *)row)->behalf_bytes);
-}
+GETTER(get_behalf_bytes, top_row, v->n = per_second(ctx, r->behalf_bytes))
 
 #define AT(member) .at = offsetof(struct top_row, member)
 
