@@ -347,7 +347,7 @@ static void planted_stretch(struct stored_op *op, uint64_t total_ns)
 	unsigned int most = 0;
 	uint64_t sum = 0;
 
-	for (unsigned int st = 0; st < STORED_STRATA; st++) {
+	for (unsigned int st = 0; st < ST_N; st++) {
 		op->strata[st] *= by;
 		sum += op->strata[st];
 		most = op->strata[st] > op->strata[most] ? st : most;

@@ -169,10 +169,8 @@ static struct stored_op op_make(uint64_t ns)
 		return op;
 	op.cache = kind <= OP_WRITE ? CACHE_MISS : CACHE_NONE;
 	op.requests = 1;
-	for (int i = ST_FS + 1; i < STORED_STRATA; i++)
+	for (int i = ST_FS + 1; i < ST_N; i++)
 		op.strata[i] = any(3) ? 0 : any(50000);
-	op.server_ns = any(3) ? 0 : any(50000);
-	op.reap_ns = any(3) ? 0 : any(50000);
 	return op;
 }
 
@@ -222,25 +220,23 @@ static void op_put(struct writer *w, const struct stored_op *op, const struct ma
 {
 	struct stored_op *room = writer_op_room(w);
 	struct segments s = {};
-	uint64_t strata[ST_N];
 	bool waited = false;
 
 	if (!room)
 		return;
 	*room = *op;
-	stored_op_strata(op, strata);
 	for (unsigned int st = 0; st < ST_N; st++) {
-		waited |= st >= SENT_ON_CPU && strata[st];
-		if (strata[st])
-			s.at[s.n++] = SEGMENT(st, strata[st]);
+		waited |= st >= SENT_ON_CPU && op->strata[st];
+		if (op->strata[st])
+			s.at[s.n++] = SEGMENT(st, op->strata[st]);
 	}
 	if (m && m->ordered && op->requests)
-		segments_in_turns(&s, strata, op->file % 2);
+		segments_in_turns(&s, op->strata, op->file % 2);
 	if (op->strata[ST_HELPER]) /* the last thread is the hostile one */
 		room->helper = m && m->hostile ? THREADS : 1 + op->owner % THREADS;
 	else
 		room->helper = 0;
-	room->segments = waited ? segments_pack(writer_op_text(w), &s, strata) : 0;
+	room->segments = waited ? segments_pack(writer_op_text(w), &s, op->strata) : 0;
 	writer_op_added(w, op->start_ns + stored_op_total(op), room->segments);
 }
 
@@ -302,7 +298,7 @@ static struct stored_op steady_make(uint64_t ns, double common, const struct pla
 	op.strata[ST_DEVICE] = around(of[i].device_ns, common);
 	op.strata[ST_RUNQ] = around(of[i].runq_ns, 1) * any(3);
 	op.strata[ST_HELPER] = around(of[i].helper_ns, common);
-	for (int st = 0; st < STORED_STRATA; st++)
+	for (int st = 0; st < ST_N; st++)
 		if (p->op && !strcmp(p->op, op_name(op.kind)) &&
 		    !strcmp(p->stratum, stratum_name(st)))
 			op.strata[st] *= p->by;

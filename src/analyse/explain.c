@@ -298,7 +298,7 @@ static void strata_add(uint64_t sums[ST_N], const struct scan_item *item)
 		return;
 	}
 	for (int st = 0; st < ST_N; st++)
-		sums[st] += stored_op_stratum(item->op, st);
+		sums[st] += item->op->strata[st];
 }
 
 static int second_event(struct scan *s, void *pass, const struct stored_event *ev)

@@ -230,7 +230,7 @@ static uint64_t stratum_of(const struct scan_item *item)
 		       : rq->queue_ns > rq->device_ns                          ? ST_QUEUE
 									       : ST_DEVICE;
 	for (int i = 0; i < ST_N; i++) {
-		ns = stored_op_stratum(item->op, i);
+		ns = item->op->strata[i];
 		if (ns <= most)
 			continue;
 		most = ns;

@@ -140,19 +140,18 @@ static int request_add(struct join *j, const struct recording *rec,
 /* Packs the strata of @op: those which are not 0. 0 or -ENOMEM. */
 static int strata_pack(struct join *j, const struct stored_op *op)
 {
-	uint64_t strata[ST_N], set = 0;
+	uint64_t set = 0;
 	size_t need = j->strata_len + (1 + ST_N) * VARINT_MAX;
 	uint8_t *p;
 
 	if (need > j->strata_cap && bytes_reserve(&j->strata, &j->strata_cap, need + need / 2))
 		return -ENOMEM;
-	stored_op_strata(op, strata);
 	for (int i = 0; i < ST_N; i++)
-		set |= (uint64_t) !!strata[i] << i;
+		set |= (uint64_t) !!op->strata[i] << i;
 	p = varint_put(j->strata + j->strata_len, set);
 	for (int i = 0; i < ST_N; i++)
-		if (strata[i])
-			p = varint_put(p, strata[i]);
+		if (op->strata[i])
+			p = varint_put(p, op->strata[i]);
 	j->strata_len = p - j->strata;
 	return 0;
 }

@@ -70,7 +70,7 @@ static int op_add(struct series *s, const struct recording *rec, const struct st
 		cell->bytes += ret;
 	cell->total_ns += stored_op_total(op);
 	for (int i = 0; i < ST_N; i++)
-		cell->strata[i] += stored_op_stratum(op, i);
+		cell->strata[i] += op->strata[i];
 	cell->beside += op->requests;
 	s->ops++;
 	return hist_add(&cell->hist, hist_bucket(stored_op_total(op)), 1);

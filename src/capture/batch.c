@@ -78,12 +78,32 @@ int bytes_reserve(uint8_t **buf, size_t *cap, size_t size)
 	return 0;
 }
 
+#define CODE(name, member, code, ...)         [STORED_OP_COLUMN(member)] = PACK_##code,
+#define PLACE(name, member, ...)              STORED_OP_COLUMN(member),
+#define STRATUM_PLACE(id)                     STORED_OP_COLUMN(strata[ST_##id]),
+#define BIT(name, member, ...)                | 1ULL << STORED_OP_COLUMN(member)
+#define STRATUM_BIT(id)                       | 1ULL << STORED_OP_COLUMN(strata[ST_##id])
+#define ONE(...)                              +1
+#define REQUEST_CODE(name, member, code, ...) PACK_##code,
+
+static const pack_codes op_codes = { OP_COLUMNS(CODE, CODE, STORED_NONE) };
+static const pack_order op_order = { OP_COLUMNS(PLACE, PLACE, STRATUM_PLACE) };
+
+_Static_assert(PACK_VALUE == 0, "the strata, which have no codes, are values");
+_Static_assert(STORED_COLUMNS(struct stored_op) <= PACK_COLUMNS,
+	       "there are more columns than PACK_COLUMNS of rowpack.h");
+_Static_assert((0 OP_COLUMNS(BIT, BIT, STRATUM_BIT)) ==
+		       (1ULL << STORED_COLUMNS(struct stored_op)) - 1,
+	       "a stratum has no column in recordings: append STRATUM(...) to OP_COLUMNS of "
+	       "src/capture/format.h, and its row to docs/FORMAT.md");
+_Static_assert((0 OP_COLUMNS(ONE, ONE, ONE)) == STORED_COLUMNS(struct stored_op),
+	       "a stratum is in OP_COLUMNS of src/capture/format.h twice");
+
 #define D PACK_DELTA
 #define V PACK_VALUE
 
-/* In the order of the members of struct stored_op and the other stored records. */
-static const pack_codes op_codes = { D, D, D, V, V, V, V, V, D, D, D, D, V };
-static const pack_codes request_codes = { D, V, V, V, D, D, D, D, D, V, V, V, V, V, V };
+/* In the order of the members of the other stored records. */
+static const pack_codes request_codes = { REQUEST_COLUMNS(REQUEST_CODE, REQUEST_CODE) };
 static const pack_codes server_request_codes = { D, V, V, V, D, V, V };
 static const pack_codes name_codes = { V, D, V, V, V, V };
 static const pack_codes loss_codes = { D, D, V, V };
@@ -91,9 +111,6 @@ static const pack_codes index_codes = { D, V, V, D, D };
 
 #undef D
 #undef V
-
-_Static_assert(PACK_VALUE == 0, "the strata, which have no codes, are values");
-_Static_assert(STORED_COLUMNS(struct stored_op) <= PACK_COLUMNS, "op");
 
 #define COLUMNS(codes_, type)                                                                      \
 	(struct rowpack)                                                                           \
@@ -104,12 +121,18 @@ _Static_assert(STORED_COLUMNS(struct stored_op) <= PACK_COLUMNS, "op");
 void batches_init(struct batch b[CHUNK_KINDS])
 {
 	b[CHUNK_OPS].columns = COLUMNS(op_codes, struct stored_op);
-	b[CHUNK_HANDLES].columns = COLUMNS(op_codes, struct stored_op);
+	b[CHUNK_OPS].columns.order = op_order;
+	b[CHUNK_HANDLES].columns = b[CHUNK_OPS].columns;
 	b[CHUNK_REQUESTS].columns = COLUMNS(request_codes, struct stored_request);
 	b[CHUNK_SERVER_REQUESTS].columns =
 		COLUMNS(server_request_codes, struct stored_server_request);
 	b[CHUNK_NAMES].columns = COLUMNS(name_codes, struct stored_name);
 	b[CHUNK_LOSSES].columns = COLUMNS(loss_codes, struct stored_loss);
+}
+
+void batch_read_ops(struct cursor *rows)
+{
+	cursor_order(rows, op_order);
 }
 
 struct rowpack batch_index(void)

@@ -31,6 +31,9 @@ struct batch_span {
 /* Makes an empty batch for each kind of chunk with columns. */
 void batches_init(struct batch batches[CHUNK_KINDS]);
 
+/* Makes rows of an open chunk of operations or handles a struct stored_op. */
+void batch_read_ops(struct cursor *rows);
+
 /* The columns of an index, without times. */
 struct rowpack batch_index(void);
 

@@ -235,7 +235,7 @@ static void put_header(struct json *j, const struct header_run *run)
 	json_put_bool(j, "ops", run->has_ops);
 	json_put_bool(j, "requests", run->has_requests);
 	json_put_bool(j, "device_bytes", !run->missing->device_bytes);
-	for (int st = STORED_STRATA; st < ST_N; st++)
+	for (int st = STRATA_ALWAYS; st < ST_N; st++)
 		json_put_bool(j, stratum_name(st), true);
 	put_missing(j, run->missing);
 	put_kinds(j, "vfs_ops", run->vfs_kinds);
@@ -421,7 +421,7 @@ int header_parse(struct header *h, const char *text, size_t len)
 	for (int st = 0; st < ST_N && !err; st++)
 		err = member_text(missing, stratum_name(st), &h->stratum[st]);
 	/* in an older recording the time of these strata is in others, or in none */
-	for (int st = STORED_STRATA; st < ST_N && !err; st++) {
+	for (int st = STRATA_ALWAYS; st < ST_N && !err; st++) {
 		if (h->stratum[st] || json_is_true(json_object_get(j, stratum_name(st))))
 			continue;
 		h->stratum[st] = strdup("not recorded");

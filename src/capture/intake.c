@@ -477,7 +477,6 @@ INLINE uint64_t op_fill(struct stored_op *op, const struct sent_op *s,
 {
 	op->owner = owner;
 	op->file = file;
-	op->fs = s->fs;
 	op->helper = 0;
 	return stored_op_set(op, s, waited);
 }
@@ -504,7 +503,6 @@ INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sen
 		    const struct sent_op_ordered *ordered)
 {
 	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file), total;
-	uint64_t strata[ST_N];
 	uint64_t helper = ordered ? helper_id(in, &ordered->helper) : 0;
 	struct stored_op *op;
 
@@ -524,8 +522,7 @@ INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sen
 	if (is_shown(in, s->kind))
 		op_show(in, s, total);
 	if (ordered && ordered->segments.n) {
-		stored_op_strata(op, strata);
-		op->segments = segments_pack(writer_op_text(in->w), &ordered->segments, strata);
+		op->segments = segments_pack(writer_op_text(in->w), &ordered->segments, op->strata);
 	}
 	writer_op_added(in->w, s->start_ns + total, op->segments);
 }
@@ -566,27 +563,10 @@ static void ops_take(struct intake *in, const struct sent_op *s, size_t n)
 
 static void request_take(struct intake *in, const struct sent_request *s)
 {
-	struct stored_request rq = {
-		.q_ns = s->q ? s->q : s->g,
-		.tag_ns = s->q ? s->g - s->q : 0,
-		.queue_ns = s->d - s->g,
-		.device_ns = s->c - s->d,
-		.owner = thread_id(in, &s->who),
-		.file = file_id(in, &s->file),
-		.dev = s->dev,
-		.sector = s->sector,
-		.bytes = s->bytes,
-		.op = s->op,
-		.cmd_flags = s->cmd_flags,
-		.flags = (s->q ? 0 : STORED_RQ_UNQUEUED) |
-			 (s->flags & SENT_FAILED ? STORED_RQ_FAILED : 0) |
-			 (s->flags & SENT_OUTSIDE ? STORED_RQ_OUTSIDE : 0) |
-			 (s->bio_based ? STORED_RQ_BIO_BASED : 0),
-		.requeues = s->requeues,
-		.merges = s->merges,
-		.error = (unsigned int)(s->error < 0 ? -s->error : s->error),
-	};
+	struct stored_request rq = { .owner = thread_id(in, &s->who),
+				     .file = file_id(in, &s->file) };
 
+	stored_request_set(&rq, s);
 	if (stored_request_end(&rq) > in->end_ns)
 		return;
 	device_meet(in, s->dev);

@@ -150,5 +150,7 @@ int reader_rows(struct reader *r, unsigned int columns, struct cursor *ret_rows,
 		return -1;
 	if (cursor_open(ret_rows, columns, r->head.rows, r->raw, r->head.raw))
 		return reader_damaged(r, "the chunk before has no such columns", why);
+	if (r->head.kind == CHUNK_OPS || r->head.kind == CHUNK_HANDLES)
+		batch_read_ops(ret_rows);
 	return 0;
 }

@@ -279,9 +279,11 @@ size_t rowpack_put(struct rowpack *c, uint8_t *dst, const void *tail, size_t tai
 
 	block_pack(c);
 	for (unsigned int i = 0; i < c->n; i++) {
-		p = column_put(p, &c->at[i], c->codes[i], c->first[i]);
-		c->at[i].len = 0;
-		c->at[i].varied = false;
+		unsigned int at = c->order ? c->order[i] : i;
+
+		p = column_put(p, &c->at[at], c->codes[at], c->first[at]);
+		c->at[at].len = 0;
+		c->at[at].varied = false;
 	}
 	c->rows = c->reserved = 0;
 	return (tail ? bytes_put(p, PACK_BYTES, tail, tail_len) : p) - dst;
@@ -292,7 +294,7 @@ void rowpack_done(struct rowpack *c)
 	for (unsigned int i = 0; i < c->n; i++)
 		free(c->at[i].bytes);
 	free(c->block);
-	*c = (struct rowpack){ .codes = c->codes, .n = c->n };
+	*c = (struct rowpack){ .codes = c->codes, .order = c->order, .n = c->n };
 }
 
 /* Opens the column at *@at as @ret_column, and moves *@at past it. */
@@ -332,13 +334,24 @@ int cursor_open(struct cursor *c, unsigned int n, unsigned int rows, const uint8
 			c->tail = column.at;
 			c->tail_len = column.end - column.at;
 		} else if (numbers < n) {
-			column.column = numbers;
+			column.place = numbers;
 			c->values[numbers++] = column.last;
 			if (column.code != PACK_SAME)
 				c->varying[c->n_varying++] = column;
 		}
 	}
 	return at == end ? 0 : -EBADMSG;
+}
+
+void cursor_order(struct cursor *c, const unsigned char *order)
+{
+	uint64_t values[PACK_COLUMNS];
+
+	memcpy(values, c->values, sizeof(values));
+	for (unsigned int i = 0; i < c->n; i++)
+		c->values[order[i]] = values[i];
+	for (unsigned int i = 0; i < c->n_varying; i++)
+		c->varying[i].place = order[c->varying[i].place];
 }
 
 static bool column_next(struct cursor_column *c)
@@ -364,7 +377,7 @@ int cursor_next(struct cursor *c, uint64_t *row)
 		column = &c->varying[i];
 		if (!column_next(column))
 			return -EBADMSG;
-		c->values[column->column] = column->last;
+		c->values[column->place] = column->last;
 	}
 	memcpy(row, c->values, c->n * sizeof(*row));
 	return 1;

@@ -21,9 +21,13 @@ enum pack_code {
 	PACK_BYTES, /* no numbers */
 };
 
-enum { PACK_COLUMNS = 32, PACK_SPAN = 256 };
+enum { PACK_COLUMNS = 40, PACK_SPAN = 256 };
 
-/* The code of each column for values not all the same: VALUE or DELTA. */
+/* Rows may have their values in another order than the columns: for each column, the place of its
+ * value in a row. */
+typedef unsigned char pack_order[PACK_COLUMNS];
+
+/* The code of each value of a row if not the same in all rows: VALUE or DELTA. */
 typedef unsigned char pack_codes[PACK_COLUMNS];
 
 struct packed_column {
@@ -33,9 +37,10 @@ struct packed_column {
 	bool varied;
 };
 
-/* Columns being written. Empty: all 0, except for the first two members. */
+/* Columns being written. Empty: all 0, except for the first three members. */
 struct rowpack {
 	const unsigned char *codes;
+	const unsigned char *order; /* NULL: rows are in the order of the columns */
 	unsigned int n;
 	unsigned int rows;
 	/* private */
@@ -78,14 +83,14 @@ struct cursor_column {
 	const uint8_t *at, *end;
 	uint64_t last;
 	enum pack_code code;
-	unsigned int column; /* its number */
+	unsigned int place; /* of its value in a row */
 };
 
 struct cursor {
 	unsigned int n, rows; /* columns wanted by the reader; rows left */
 	unsigned int n_varying;
 	struct cursor_column varying[PACK_COLUMNS]; /* whose values are not all the same */
-	uint64_t values[PACK_COLUMNS];              /* the row returned last, by column */
+	uint64_t values[PACK_COLUMNS];              /* the row returned last */
 	const uint8_t *tail;                        /* the column of bytes; NULL: none */
 	size_t tail_len;
 };
@@ -96,6 +101,9 @@ struct cursor {
  */
 int cursor_open(struct cursor *c, unsigned int n, unsigned int rows, const uint8_t *bytes,
 		size_t len);
+
+/* Makes rows have the values of columns where @order says. After cursor_open(). */
+void cursor_order(struct cursor *c, const unsigned char *order);
 
 /* The next row, of c->n values. 1, 0 after the last, or -EBADMSG. */
 int cursor_next(struct cursor *c, uint64_t *row);

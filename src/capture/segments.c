@@ -62,7 +62,7 @@ static bool segments_of_cpu(struct segments *ret, const struct stored_op *op)
 
 	ret->n = ret->merged = 0;
 	for (unsigned int st = 0; st < ST_N; st++) {
-		ns = stored_op_stratum(op, st);
+		ns = op->strata[st];
 		if (!ns)
 			continue;
 		if (st >= SENT_ON_CPU || ns > SEGMENT_LONGEST)
@@ -79,7 +79,7 @@ static bool durations_unpack(struct segments *ret, const struct stored_op *op,
 	uint64_t left[ST_N], ns;
 	unsigned int st;
 
-	stored_op_strata(op, left);
+	memcpy(left, op->strata, sizeof(left));
 	for (unsigned int i = 0; i < ret->n; i++) {
 		st = strata[i] & ~LAST_OF_STRATUM;
 		if (st >= ST_N)
@@ -99,7 +99,7 @@ bool segments_unpack(struct segments *ret, const struct stored_op *op, const uin
 		     size_t len)
 {
 	const uint8_t *at = bytes, *end, *strata;
-	uint64_t merged = 0, sums[ST_N];
+	uint64_t merged = 0;
 
 	if (!len)
 		return segments_of_cpu(ret, op);
@@ -116,8 +116,7 @@ bool segments_unpack(struct segments *ret, const struct stored_op *op, const uin
 	if (ret->n == SEGMENTS_MAX && !varint_get(&at, end, &merged))
 		return false;
 	ret->merged = merged;
-	stored_op_strata(op, sums);
-	return at == end && merged == ret->merged && segments_add_up(ret, sums);
+	return at == end && merged == ret->merged && segments_add_up(ret, op->strata);
 }
 
 /* Writes "NAME:N". Returns the end. */

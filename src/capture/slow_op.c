@@ -8,7 +8,6 @@ void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s)
 {
 	const struct sent_op_waited *waited = &s->op.waited;
 	const struct sent_op *op = &waited->op;
-	uint64_t strata[ST_N];
 
 	*ret = (struct slow_op){
 		.fs = s->fs,
@@ -25,8 +24,7 @@ void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s)
 	};
 	ret->total_ns = stored_op_set(&ret->op, op, waited);
 	ret->has_segments = segments_unpack(&ret->segments, &ret->op, NULL, 0);
-	stored_op_strata(&ret->op, strata);
-	if (s->op.segments.n && segments_add_up(&s->op.segments, strata)) {
+	if (s->op.segments.n && segments_add_up(&s->op.segments, ret->op.strata)) {
 		ret->segments = s->op.segments;
 		ret->has_segments = true;
 	}

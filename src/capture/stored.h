@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/async.h"
 #include "cell.h"
@@ -49,28 +50,66 @@ struct chunk_head {
 	uint64_t first_ns, last_ns; /* earliest and latest end of its records */
 };
 
-/* The strata from here on have columns of their own, after the others. */
-#define STORED_STRATA ST_SERVER
+/*
+ * The columns of operations and handles, in their order in a recording; they are only appended.
+ * docs/FORMAT.md has the same list. A row has:
+ *   the name in docs/FORMAT.md, and the member of struct stored_op
+ *   how it is packed where its values differ
+ *   its value, from @s, a struct sent_op. ID: not set by stored_op_set(), but where ids are known
+ * A row STRATUM is the member strata[ST_...], from on_cpu or waits.
+ */
+/* clang-format off */
+#define OP_COLUMNS(COLUMN, ID, STRATUM)                                                            \
+	COLUMN(start, start_ns, DELTA, s->start_ns) /* the end: this + all strata */               \
+	ID(owner, owner, DELTA) /* the thread, NAME_THREAD; 0: not known */                        \
+	ID(file, file, DELTA)   /* NAME_FILE; 0: none, or not known */                             \
+	COLUMN(kind, kind, VALUE, s->kind)                                                         \
+	COLUMN(call, call, VALUE, s->call)                                                         \
+	COLUMN(cache, cache, VALUE, s->cache)                                                      \
+	COLUMN(fs_type, fs, VALUE, s->fs) /* NAME_FS, or STORED_FS_... */                          \
+	COLUMN(open_flags, open_flags, VALUE, s->open_flags) /* of the open file: O_... */         \
+	COLUMN(offset, offset, DELTA, s->offset)                                                   \
+	COLUMN(len, len, DELTA, s->kind == OP_SERVED ? ~0ULL : s->len)                             \
+	COLUMN(ret, ret, DELTA, s->ret)        /* signed */                                        \
+	COLUMN(fd, fd, DELTA, (int64_t)s->fd)  /* signed; -1: none */                              \
+	COLUMN(requests, requests, VALUE, s->requests)                                             \
+	STRATUM(SYSCALL)                                                                           \
+	STRATUM(VFS)                                                                               \
+	STRATUM(FS)                                                                                \
+	STRATUM(THROTTLE)                                                                          \
+	STRATUM(TAG)                                                                               \
+	STRATUM(QUEUE)                                                                             \
+	STRATUM(DEVICE)                                                                            \
+	STRATUM(COMPLETE)                                                                          \
+	STRATUM(RUNQ)                                                                              \
+	STRATUM(PREEMPT)                                                                           \
+	STRATUM(HELPER)                                                                            \
+	STRATUM(SLEEP)                                                                             \
+	STRATUM(LOCK)                                                                              \
+	/* read from devices by its own bios */                                                    \
+	COLUMN(device_bytes, device_bytes, VALUE, waited ? waited->device_bytes : 0)               \
+	/* bytes of its segments, in the column of bytes; see segments.h */                        \
+	COLUMN(segments, segments, VALUE, 0)                                                       \
+	STRATUM(SERVER)                                                                            \
+	/* the thread that ended its longest sleep with a helper at work for it, NAME_THREAD; */   \
+	/* 0: none */                                                                              \
+	ID(helper_thread, helper, VALUE)                                                           \
+	STRATUM(REAP)                                                                              \
+	/* of a request that was served, + 1; 0: not known */                                      \
+	COLUMN(xid, xid, VALUE, s->kind == OP_SERVED ? s->len + 1 : 0)
+/* clang-format on */
+
+/* Recordings of all versions have the strata before this one. Older ones do not have the others:
+ * the header says which there are. */
+enum { STRATA_ALWAYS = ST_SERVER };
+
+#define STORED_MEMBER(name, member, ...) uint64_t member;
+#define STORED_NONE(...)
 
 /* One finished operation; it ended at start_ns plus its strata. */
 struct stored_op {
-	uint64_t start_ns;
-	uint64_t owner;             /* the thread, NAME_THREAD; 0: not known */
-	uint64_t file;              /* NAME_FILE; 0: none, or not known */
-	uint64_t kind, call, cache; /* see struct sent_op */
-	uint64_t fs;                /* NAME_FS, or CAP_FS_... */
-	uint64_t open_flags;        /* of the open file: O_..., the low 16 bits */
-	uint64_t offset, len, ret;  /* ret is signed */
-	uint64_t fd;                /* signed; -1: none */
-	uint64_t requests;
-	uint64_t strata[STORED_STRATA];
-	uint64_t device_bytes; /* read from devices by its own bios */
-	uint64_t segments;     /* bytes of its segments, in the column of bytes; see segments.h */
-	uint64_t server_ns;    /* the stratum after those above */
-	uint64_t helper;  /* the thread that ended its longest sleep with a helper at work for it,
-			   * NAME_THREAD; 0: none */
-	uint64_t reap_ns; /* the stratum after server_ns */
-	uint64_t xid;     /* of a request that was served, + 1; 0: not known */
+	OP_COLUMNS(STORED_MEMBER, STORED_MEMBER, STORED_NONE)
+	uint64_t strata[ST_N];
 };
 
 /* Sets all members of an operation but the ids of names. Returns its duration, ns. @waited: @s with
@@ -80,48 +119,14 @@ stored_op_set(struct stored_op *op, const struct sent_op *s, const struct sent_o
 {
 	uint64_t total = 0;
 
-	op->start_ns = s->start_ns;
-	op->kind = s->kind;
-	op->call = s->call;
-	op->cache = s->cache;
-	op->open_flags = s->open_flags;
-	op->offset = s->offset;
-	op->len = s->kind == OP_SERVED ? ~0ULL : s->len;
-	op->xid = s->kind == OP_SERVED ? s->len + 1 : 0;
-	op->ret = s->ret;
-	op->fd = (int64_t)s->fd;
-	op->requests = s->requests;
-	op->device_bytes = waited ? waited->device_bytes : 0;
-	op->segments = 0;
+#define SET(name, member, code, value) op->member = (value);
+	OP_COLUMNS(SET, STORED_NONE, STORED_NONE)
+#undef SET
 	for (int i = 0; i < SENT_ON_CPU; i++)
 		total += op->strata[i] = s->on_cpu[i];
-	for (int i = SENT_ON_CPU; i < STORED_STRATA; i++)
+	for (int i = SENT_ON_CPU; i < ST_N; i++)
 		total += op->strata[i] = waited ? waited->waits[i - SENT_ON_CPU] : 0;
-	op->server_ns = waited ? waited->waits[ST_SERVER - SENT_ON_CPU] : 0;
-	op->reap_ns = waited ? waited->waits[ST_REAP - SENT_ON_CPU] : 0;
-	return total + op->server_ns + op->reap_ns;
-}
-
-/* Where the time of a stratum is, ns. */
-static inline uint64_t *stored_op_at(struct stored_op *op, enum stratum st)
-{
-	if (st < STORED_STRATA)
-		return &op->strata[st];
-	return st == ST_SERVER ? &op->server_ns : &op->reap_ns;
-}
-
-static inline uint64_t stored_op_stratum(const struct stored_op *op, enum stratum st)
-{
-	return *stored_op_at((struct stored_op *)op, st);
-}
-
-/* All strata of an operation. */
-static inline void stored_op_strata(const struct stored_op *op, uint64_t ret[ST_N])
-{
-	for (int i = 0; i < STORED_STRATA; i++)
-		ret[i] = op->strata[i];
-	ret[ST_SERVER] = op->server_ns;
-	ret[ST_REAP] = op->reap_ns;
+	return total;
 }
 
 enum { STORED_FS_UNKNOWN, STORED_FS_BDEV, STORED_FS_FIRST };
@@ -131,10 +136,10 @@ static inline uint64_t stored_op_total(const struct stored_op *op)
 {
 	uint64_t total = 0;
 
-#pragma GCC unroll 16
-	for (int i = 0; i < STORED_STRATA; i++)
+#pragma GCC unroll 32
+	for (int i = 0; i < ST_N; i++)
 		total += op->strata[i];
-	return total + op->server_ns + op->reap_ns;
+	return total;
 }
 
 /* Whether the result of an operation of kind @acts is a number of bytes. */
@@ -152,30 +157,7 @@ static inline void stored_op_sums(const struct stored_op *op, struct op_sums *re
 	*ret = (struct op_sums){ .device_bytes = op->device_bytes };
 	sums_add(ret, stored_op_total(op), result < 0 && result >= -MAX_ERRNO ? result : 0,
 		 result > 0 && stored_op_returns_bytes(acts) ? result : 0, acts, 1);
-#pragma GCC unroll 16
-	for (int i = 0; i < ST_N; i++)
-		ret->strata[i] = stored_op_stratum(op, i);
-}
-
-/* One finished request; it completed at q_ns plus the three times. */
-struct stored_request {
-	uint64_t q_ns; /* submission; dispatch, if the submission was not traced */
-	uint64_t tag_ns, queue_ns, device_ns;
-	uint64_t owner;         /* the submitter, NAME_THREAD; 0: not known */
-	uint64_t file;          /* NAME_FILE; 0: none, or not known */
-	uint64_t dev;           /* dev_t of the whole disk, NAME_DEVICE */
-	uint64_t sector, bytes; /* of 512 bytes; bytes done */
-	uint64_t op;            /* enum rq_op */
-	uint64_t cmd_flags;     /* the kernel's, with its operation */
-	uint64_t flags;         /* enum stored_rq_flag */
-	uint64_t requeues, merges;
-	uint64_t error; /* blk_status_t or errno, from the kernel; 0: none */
-};
-
-/* The time of completion, ns. */
-static inline uint64_t stored_request_end(const struct stored_request *rq)
-{
-	return rq->q_ns + rq->tag_ns + rq->queue_ns + rq->device_ns;
+	memcpy(ret->strata, op->strata, sizeof(ret->strata));
 }
 
 enum stored_rq_flag {
@@ -184,6 +166,53 @@ enum stored_rq_flag {
 	STORED_RQ_BIO_BASED = 4,
 	STORED_RQ_OUTSIDE = 8,
 };
+
+/* The columns of requests, as OP_COLUMNS; @s is a struct sent_request. */
+/* clang-format off */
+#define REQUEST_COLUMNS(COLUMN, ID)                                                                \
+	COLUMN(q, q_ns, DELTA, s->q ? s->q : s->g) /* submission; dispatch, if that was not traced */ \
+	COLUMN(tag, tag_ns, VALUE, s->q ? s->g - s->q : 0)                                         \
+	COLUMN(queue, queue_ns, VALUE, s->d - s->g)                                                \
+	COLUMN(device, device_ns, VALUE, s->c - s->d)                                              \
+	ID(owner, owner, DELTA) /* the submitter, NAME_THREAD; 0: not known */                     \
+	ID(file, file, DELTA)   /* NAME_FILE; 0: none, or not known */                             \
+	COLUMN(dev, dev, DELTA, s->dev)       /* dev_t of the whole disk, NAME_DEVICE */           \
+	COLUMN(sector, sector, DELTA, s->sector) /* of 512 bytes */                                \
+	COLUMN(bytes, bytes, DELTA, s->bytes) /* done */                                           \
+	COLUMN(op, op, VALUE, s->op)          /* enum rq_op */                                     \
+	COLUMN(cmd_flags, cmd_flags, VALUE, s->cmd_flags) /* the kernel's, with its operation */   \
+	COLUMN(flags, flags, VALUE, stored_request_flags(s))                                       \
+	COLUMN(requeues, requeues, VALUE, s->requeues)                                             \
+	COLUMN(merges, merges, VALUE, s->merges)                                                   \
+	/* blk_status_t or errno, from the kernel; 0: none */                                      \
+	COLUMN(error, error, VALUE, (unsigned int)(s->error < 0 ? -s->error : s->error))
+/* clang-format on */
+
+static inline uint64_t stored_request_flags(const struct sent_request *s)
+{
+	return (s->q ? 0 : STORED_RQ_UNQUEUED) | (s->flags & SENT_FAILED ? STORED_RQ_FAILED : 0) |
+	       (s->flags & SENT_OUTSIDE ? STORED_RQ_OUTSIDE : 0) |
+	       (s->bio_based ? STORED_RQ_BIO_BASED : 0);
+}
+
+/* One finished request; it completed at q_ns plus the three times. */
+struct stored_request {
+	REQUEST_COLUMNS(STORED_MEMBER, STORED_MEMBER)
+};
+
+/* Sets all members of a request but the ids of names. */
+static inline void stored_request_set(struct stored_request *rq, const struct sent_request *s)
+{
+#define SET(name, member, code, value) rq->member = (value);
+	REQUEST_COLUMNS(SET, STORED_NONE)
+#undef SET
+}
+
+/* The time of completion, ns. */
+static inline uint64_t stored_request_end(const struct stored_request *rq)
+{
+	return rq->q_ns + rq->tag_ns + rq->queue_ns + rq->device_ns;
+}
 
 /* One request of NFS to a server, which is done. */
 struct stored_server_request {

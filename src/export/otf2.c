@@ -83,15 +83,6 @@ static void begin_put(struct exporting *x, size_t l, const struct stored_op *op,
 		otf2_note(&x->a, OTF2_EvtWriter_IoOperationIssued(w, NULL, ns, handle, id));
 }
 
-static void op_strata(struct exporting *x, const struct stored_op *op)
-{
-	uint64_t strata[ST_N];
-
-	for (int st = 0; st < ST_N; st++)
-		strata[st] = stored_op_stratum(op, st);
-	otf2_attr_strata(x, strata);
-}
-
 static void end_put(struct exporting *x, size_t l, const struct stored_op *op, uint32_t handle,
 		    uint64_t id)
 {
@@ -104,7 +95,7 @@ static void end_put(struct exporting *x, size_t l, const struct stored_op *op, u
 		otf2_attr_u64(x, ATTR_CACHE, op->cache);
 	if (op->requests)
 		otf2_attr_u64(x, ATTR_REQUESTS, op->requests);
-	op_strata(x, op);
+	otf2_attr_strata(x, op->strata);
 	if (order_has_steps(op) && (int64_t)op->ret == -ECANCELED)
 		otf2_note(&x->a, OTF2_EvtWriter_IoOperationCancelled(w, x->list, ns, handle, id));
 	else
@@ -222,7 +213,7 @@ static void call_put(struct exporting *x, size_t l, const struct stored_event *e
 	if (op->kind != OP_CLOSE)
 		otf2_handle_put(x, l, op, pid, end);
 	otf2_attr_errno(x, op->ret);
-	op_strata(x, op);
+	otf2_attr_strata(x, op->strata);
 	if (merged)
 		otf2_attr_u64(x, ATTR_MERGED, merged);
 }

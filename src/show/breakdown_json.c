@@ -304,10 +304,8 @@ static void put_segments(struct json *j, const struct slow_op *r)
 static void put_record(struct writer *w, const struct slow_op *r)
 {
 	struct json *j = &w->json;
-	uint64_t ns[ST_N];
 	char buf[16];
 
-	stored_op_strata(&r->op, ns);
 	json_put_begin(j, NULL, '{');
 	json_put_string(j, "op", op_name(r->op.kind));
 	json_put_string(j, "call", breakdown_call_name(w->v, r->op.call, buf));
@@ -316,7 +314,7 @@ static void put_record(struct writer *w, const struct slow_op *r)
 	json_put_uint(j, "start_ns", r->op.start_ns);
 	put_known(j, "at_ns", r->at_ns, r->real_ns);
 	json_put_uint(j, "total_ns", r->total_ns);
-	put_strata(w, ns, breakdown_missing_layers(w->sn, r));
+	put_strata(w, r->op.strata, breakdown_missing_layers(w->sn, r));
 	put_segments(j, r);
 	put_file(j, r);
 	device_chain_json(j, w->sn->devices, r->disk ? r->disk : r->dev);

@@ -571,15 +571,6 @@ static void put_offsets(struct page_out *out)
 	text_put(o, "</ul></section>\n");
 }
 
-/* The share of a stratum, which has its colour; of an unknown one, the rest. */
-static enum share share_of(unsigned int stratum)
-{
-	for (enum share s = 0; s < SHARE_N; s++)
-		if (stratum < ST_N && share_strata(s) >> stratum & 1)
-			return s;
-	return SHARE_OTHER;
-}
-
 /* The times of all strata of an operation, in their order. */
 static void put_strata(struct text_out *o, const uint64_t strata[ST_N], uint64_t total_ns,
 		       const char *fs)
@@ -588,7 +579,8 @@ static void put_strata(struct text_out *o, const uint64_t strata[ST_N], uint64_t
 	for (int i = 0; i < ST_N; i++) {
 		if (!strata[i])
 			continue;
-		text_put(o, "<li><i class=%c>%c</i>", share_letter(share_of(i)), stratum_letter(i));
+		text_put(o, "<li><i class=%c>%c</i>", share_letter(stratum_share(i)),
+			 stratum_letter(i));
 		if (i == ST_FS && *fs)
 			text_html(o, fs, strnlen(fs, FS_NAME_LEN));
 		else
@@ -622,7 +614,7 @@ static void put_fall_part(struct text_out *o, const struct fall_part *p)
 	if (p->from >= p->to || p->from >= p->total_ns)
 		return;
 	text_put(o, "<rect class=%c x=%.3f%% width=%.3f%% y=%d height=%d><title>%s: ",
-		 share_letter(share_of(p->stratum)), x, width, p->y, p->height,
+		 share_letter(stratum_share(p->stratum)), x, width, p->y, p->height,
 		 p->stratum < ST_N ? stratum_label(p->stratum) : "later ones");
 	text_put(o, "%s at %s</title></rect>", text_ns(p->to - p->from).s, text_ns(p->from).s);
 	if (p->height == FALL_SEGMENTS && width >= LETTER_LEAST)
@@ -760,10 +752,8 @@ static int put_slow(struct page_out *out, const struct slow_op *r)
 	const char *fs = breakdown_fs_name(out->p->sn, r->fs);
 	struct text_out details = {}, *o = &out->o;
 	char title[192], *text = NULL;
-	uint64_t strata[ST_N];
 	size_t len;
 
-	stored_op_strata(&r->op, strata);
 	details.f = open_memstream(&text, &len);
 	if (!details.f)
 		return -ENOMEM;
@@ -779,8 +769,8 @@ static int put_slow(struct page_out *out, const struct slow_op *r)
 	if (r->has_segments)
 		put_fall(o, r);
 	else
-		put_bar(o, strata, r->total_ns);
-	put_strata(o, strata, r->total_ns, fs);
+		put_bar(o, r->op.strata, r->total_ns);
+	put_strata(o, r->op.strata, r->total_ns, fs);
 	text_put(o, "<ul class=notes>");
 	put_items(o, text);
 	text_put(o, "</ul>\n");

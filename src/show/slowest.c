@@ -359,13 +359,13 @@ static void put_record(struct text_out *o, const struct breakdown_view *v,
 		       const struct snapshot *sn, const struct slow_op *r, size_t number)
 {
 	const char *fs = breakdown_fs_name(sn, r->fs);
-	struct waterfall w = {
-		.fs = fs, .total_ns = r->total_ns, .count = 1, .indent = 2, .by_size = true
-	};
-	uint64_t strata[ST_N];
+	const struct waterfall w = { .fs = fs,
+				     .strata = r->op.strata,
+				     .total_ns = r->total_ns,
+				     .count = 1,
+				     .indent = 2,
+				     .by_size = true };
 
-	stored_op_strata(&r->op, strata);
-	w.strata = strata;
 	put_title(o, v, fs, r, number);
 	slowest_details(o, v, sn, r);
 	if (v->timeline && r->has_segments)

@@ -1265,11 +1265,7 @@ static struct value column_of(const struct event_row *row, const char *name)
 
 static void columns_of_events_are_what_they_say(void **state)
 {
-	struct stored_op op = { .ret = 11,
-				.requests = 12,
-				.device_bytes = 13,
-				.server_ns = 100 + ST_SERVER,
-				.reap_ns = 100 + ST_REAP };
+	struct stored_op op = { .ret = 11, .requests = 12, .device_bytes = 13 };
 	struct stored_request rq = { .tag_ns = 21,
 				     .queue_ns = 22,
 				     .device_ns = 23,
@@ -1310,7 +1306,7 @@ static void columns_of_events_are_what_they_say(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		assert_int_equal(column_of(all[i].row, all[i].column).n, all[i].wanted);
-	for (int st = 0; st < STORED_STRATA; st++)
+	for (int st = 0; st < ST_N; st++)
 		op.strata[st] = 100 + st;
 	for (int st = 0; st < ST_N; st++) {
 		snprintf(name, sizeof(name), "%s_ns", stratum_name(st));

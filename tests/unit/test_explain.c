@@ -233,7 +233,7 @@ static void hostile_numbers_do_no_harm(void **state)
 					     .op = i % 12,
 					     .merges = UINT64_MAX };
 
-		*stored_op_at(&op, i % ST_N) = i % 2 ? UINT64_MAX - i : i;
+		op.strata[i % ST_N] = i % 2 ? UINT64_MAX - i : i;
 		writer_op(&w, &op);
 		writer_request(&w, &rq);
 	}

@@ -659,10 +659,8 @@ static void stretch(struct stored_op *op, double total_ns)
 {
 	double by = total_ns / stored_op_total(op);
 
-	for (int st = 0; st < STORED_STRATA; st++)
+	for (int st = 0; st < ST_N; st++)
 		op->strata[st] = ceil(op->strata[st] * by);
-	op->server_ns = ceil(op->server_ns * by);
-	op->reap_ns = ceil(op->reap_ns * by);
 }
 
 static void request_stretch(struct stored_request *rq, double total_ns)

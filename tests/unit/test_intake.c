@@ -90,7 +90,7 @@ static void handles_read(struct fixture *f)
 	for (f->n = 0; recording_next(&f->rec, &ev, &why) > 0; f->n++) {
 		assert_true(f->n || ev.kind == CHUNK_HANDLES);
 		assert_int_equal(ev.op.kind, ev.kind == CHUNK_HANDLES ? OP_HANDLE : OP_READ);
-		assert_int_equal(stored_op_stratum(&ev.op, ST_N - 1), 100 + ST_N - 1);
+		assert_int_equal(ev.op.strata[ST_N - 1], 100 + ST_N - 1);
 		handles += ev.kind == CHUNK_HANDLES;
 	}
 	assert_int_equal(handles, 2);
@@ -182,9 +182,8 @@ static void operations_are_as_they_were_sent(void **state)
 	assert_int_equal(op->device_bytes, 12288);
 	assert_int_equal(f.events[1].op.device_bytes, 0);
 	for (int i = 0; i < ST_N; i++) {
-		assert_int_equal(stored_op_stratum(op, i), 100 + i);
-		assert_int_equal(stored_op_stratum(&f.events[1].op, i),
-				 i < SENT_ON_CPU ? 100 + i : 0);
+		assert_int_equal(op->strata[i], 100 + i);
+		assert_int_equal(f.events[1].op.strata[i], i < SENT_ON_CPU ? 100 + i : 0);
 	}
 	t = catalog_thread(&f.rec.catalog, op->owner);
 	assert_int_equal(t->pid, 12);

@@ -507,7 +507,7 @@ static void hostile_recordings(void **state)
 	memset(text, '\x80', sizeof(text) - 1);
 	text[sizeof(text) - 1] = 0;
 	for (int i = 0; i < ST_N; i++)
-		*stored_op_at(&op, i) = ~0ULL;
+		op.strata[i] = ~0ULL;
 	made_begin(&m, 1ULL << 62, "");
 	for (int i = 0; i < MANY; i++) {
 		asks(&m, SECOND, 1, 1000, text, near);

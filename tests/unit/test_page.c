@@ -46,9 +46,9 @@ static void ops_put(struct writer *w)
 		op.file = i;
 		op.kind = OP_READ + i % KINDS;
 		op.call = i % 5;
-		*stored_op_at(&op, i % ST_N) = i;
+		op.strata[i % ST_N] = i;
 		writer_op(w, &op);
-		*stored_op_at(&op, i % ST_N) = 0;
+		op.strata[i % ST_N] = 0;
 		if (i % 1000 == 0)
 			writer_flush(w);
 	}

@@ -28,7 +28,7 @@ static void make(struct segments *s, struct stored_op *op, unsigned int n, unsig
 		unsigned int st = pick(ST_N);
 		uint64_t ns = 1 + (pick(4) ? pick(5000) : (uint64_t)pick(1 << 20) << pick(35));
 
-		*stored_op_at(op, st) += ns;
+		op->strata[st] += ns;
 		if (i < n)
 			s->at[i] = SEGMENT(st, ns);
 	}
@@ -38,7 +38,6 @@ static void comes_back(void **state)
 {
 	struct segments s, back;
 	struct stored_op op;
-	uint64_t strata[ST_N];
 	uint8_t bytes[SEGMENTS_BYTES];
 	char text[SEGMENTS_TEXT];
 	size_t len;
@@ -47,8 +46,7 @@ static void comes_back(void **state)
 	for (unsigned int n = 1; n <= SEGMENTS_MAX; n++) {
 		for (seed = 1; seed < 200; seed++) {
 			make(&s, &op, n, n == SEGMENTS_MAX ? pick(3) : 0);
-			stored_op_strata(&op, strata);
-			len = segments_pack(bytes, &s, strata);
+			len = segments_pack(bytes, &s, op.strata);
 			assert_true(len && len <= sizeof(bytes));
 			memset(&back, 0xa5, sizeof(back));
 			assert_true(segments_unpack(&back, &op, bytes, len));
@@ -66,7 +64,6 @@ static void hostile_bytes(void **state)
 {
 	struct segments s, back;
 	struct stored_op op;
-	uint64_t strata[ST_N];
 	uint8_t bytes[SEGMENTS_BYTES], *copy;
 	unsigned int taken = 0;
 	size_t len;
@@ -75,19 +72,17 @@ static void hostile_bytes(void **state)
 	for (unsigned int i = 0; i < 40000; i++) {
 		seed = i;
 		make(&s, &op, 1 + pick(i % 7 ? 5 : SEGMENTS_MAX), 0);
-		stored_op_strata(&op, strata);
-		len = segments_pack(bytes, &s, strata);
+		len = segments_pack(bytes, &s, op.strata);
 		if (pick(3))
 			bytes[pick(len)] ^= 1 << pick(8);
 		else if (pick(2))
 			len = pick(len) + 1;
 		else
-			*stored_op_at(&op, pick(ST_N)) += pick(3) - 1;
+			op.strata[pick(ST_N)] += pick(3) - 1;
 		copy = malloc(len); /* to its last byte: the sanitizer sees a read beyond */
 		memcpy(copy, bytes, len);
 		if (segments_unpack(&back, &op, copy, len)) {
-			stored_op_strata(&op, strata);
-			assert_true(segments_add_up(&back, strata));
+			assert_true(segments_add_up(&back, op.strata));
 			taken++;
 		}
 		free(copy);
