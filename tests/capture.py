@@ -6,6 +6,7 @@ import ctypes
 import ctypes.util
 import functools
 import json
+import re
 import struct
 import zlib
 from collections import namedtuple
@@ -16,8 +17,6 @@ from typing import Any, Iterator
 import schema
 
 HEADER, NAMES, OPS, REQUESTS, LOSSES, END, INDEX, HANDLES, SERVER_REQUESTS = range(1, 10)
-STRATA = ("syscall", "vfs", "fs", "throttle", "tag", "queue", "device", "complete", "runq", "preempt",
-          "helper", "sleep", "lock", "server", "reap")
 FORMAT = Path(__file__).resolve().parents[1] / "docs/FORMAT.md"
 OP_KINDS = ("", "read", "write", "open", "close", "fsync", "copy", "meta", "uring", "aio", "fault",
             "served")
@@ -55,6 +54,18 @@ def columns_of(kind: int) -> tuple[str, ...]:
             break
     assert len(set(names)) == len(names), names
     return tuple(names)
+
+
+def strata() -> tuple[str, ...]:
+    """The strata by their positions in segments: those of the row "13 strata", then those that tell their position."""
+    text = FORMAT.read_text(encoding="utf-8")
+    names = re.search(r"^\| 13 strata \| (.*): ns \|$", text, re.M)[1].split(", ")
+    later = {int(at): name for name, at in re.findall(r"^\| (\w+) \| the stratum of position (\d+),", text, re.M)}
+    assert sorted(later) == list(range(13, 13 + len(later))) and len(names) == 13, (names, later)
+    return (*names, *(later[at] for at in sorted(later)))
+
+
+STRATA = strata()
 
 
 def unpack(packed: bytes, length: int) -> bytes:

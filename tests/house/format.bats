@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# docs/FORMAT.md, from which others write readers, has the columns of the program's own tables.
+
+load lib
+
+# columns TABLE ARGUMENTS: the names of a table of columns in format.h, those of a stratum by its name
+columns() {
+	cc -E -P -Isrc -Ibuild -D_GNU_SOURCE -x c - <<-C | tr -s ' ;' '\n' | sed -n 's/^COLUMN_//p'
+		#include "capture/format.h"
+		#define NAME(name, ...) COLUMN_##name;
+		#define STRATUM(id) COLUMN_STRATUM_##id;
+		$1($2)
+	C
+}
+
+@test "FORMAT.md has the columns of operations and requests, in their order, and the strata by their positions" {
+	strata=$(sed -n '/^#define STRATUM_LIST(/,/^[^\t]*$/s/^\tROW(\([A-Z_]*\), \([a-z_]*\),.*/s,^STRATUM_\1$,\2,/p' src/event.h)
+	(($(wc -l <<<"$strata") >= 15))
+	columns OP_COLUMNS "NAME, NAME, STRATUM" | sed "$strata" >"$BATS_TEST_TMPDIR/ops"
+	columns REQUEST_COLUMNS "NAME, NAME" >"$BATS_TEST_TMPDIR/requests"
+	sed 's/.*,\(.*\),$/\1/' <<<"$strata" >"$BATS_TEST_TMPDIR/strata"
+	cd "$BATS_TEST_TMPDIR"
+	PYTHONPATH=$OLDPWD/tests python3 -B - <<-'PY'
+		import capture, pathlib
+		for name, told in (("ops", capture.columns_of(capture.OPS)), ("requests", capture.columns_of(capture.REQUESTS)),
+		                   ("strata", capture.STRATA)):
+		    has = pathlib.Path(name).read_text().split()
+		    assert len(has) > 10 and has == list(told), (name, has, told)
+	PY
+}
