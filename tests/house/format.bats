@@ -3,10 +3,10 @@
 
 load lib
 
-# columns TABLE ARGUMENTS: the names of a table of columns in format.h, those of a stratum by its name
+# columns TABLE ARGUMENTS: the names of a table of columns in stored.h, those of a stratum by its name
 columns() {
 	cc -E -P -Isrc -Ibuild -D_GNU_SOURCE -x c - <<-C | tr -s ' ;' '\n' | sed -n 's/^COLUMN_//p'
-		#include "capture/format.h"
+		#include "capture/stored.h"
 		#define NAME(name, ...) COLUMN_##name;
 		#define STRATUM(id) COLUMN_STRATUM_##id;
 		$1($2)
