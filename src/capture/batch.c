@@ -95,9 +95,9 @@ _Static_assert(STORED_COLUMNS(struct stored_op) <= PACK_COLUMNS,
 _Static_assert((0 OP_COLUMNS(BIT, BIT, STRATUM_BIT)) ==
 		       (1ULL << STORED_COLUMNS(struct stored_op)) - 1,
 	       "a stratum has no column in recordings: append STRATUM(...) to OP_COLUMNS of "
-	       "src/capture/format.h, and its row to docs/FORMAT.md");
+	       "src/capture/stored.h, and its row to docs/FORMAT.md");
 _Static_assert((0 OP_COLUMNS(ONE, ONE, ONE)) == STORED_COLUMNS(struct stored_op),
-	       "a stratum is in OP_COLUMNS of src/capture/format.h twice");
+	       "a stratum is in OP_COLUMNS of src/capture/stored.h twice");
 
 #define D PACK_DELTA
 #define V PACK_VALUE

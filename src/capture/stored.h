@@ -170,7 +170,8 @@ enum stored_rq_flag {
 /* The columns of requests, as OP_COLUMNS; @s is a struct sent_request. */
 /* clang-format off */
 #define REQUEST_COLUMNS(COLUMN, ID)                                                                \
-	COLUMN(q, q_ns, DELTA, s->q ? s->q : s->g) /* submission; dispatch, if that was not traced */ \
+	/* submission; dispatch, if the submission was not traced */                               \
+	COLUMN(q, q_ns, DELTA, s->q ? s->q : s->g)                                                 \
 	COLUMN(tag, tag_ns, VALUE, s->q ? s->g - s->q : 0)                                         \
 	COLUMN(queue, queue_ns, VALUE, s->d - s->g)                                                \
 	COLUMN(device, device_ns, VALUE, s->c - s->d)                                              \

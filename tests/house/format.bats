@@ -14,7 +14,8 @@ columns() {
 }
 
 @test "FORMAT.md has the columns of operations and requests, in their order, and the strata by their positions" {
-	strata=$(sed -n '/^#define STRATUM_LIST(/,/^[^\t]*$/s/^\tROW(\([A-Z_]*\), \([a-z_]*\),.*/s,^STRATUM_\1$,\2,/p' src/event.h)
+	strata=$(sed -n '/^#define STRATUM_LIST(/,/^[^\t]*$/s/^\tROW(\([A-Z_]*\), \([a-z_]*\),.*/s,^STRATUM_\1$,\2,/p' \
+		src/event.h)
 	(($(wc -l <<<"$strata") >= 15))
 	columns OP_COLUMNS "NAME, NAME, STRATUM" | sed "$strata" >"$BATS_TEST_TMPDIR/ops"
 	columns REQUEST_COLUMNS "NAME, NAME" >"$BATS_TEST_TMPDIR/requests"

@@ -32,7 +32,8 @@ def at_end(text, name, lines):
 
 
 def main(section, tree, leave_out=None):
-    recipe = re.search(rf"^## {re.escape(section)}\n(.*?)(?=^## |\Z)", (tree / "docs/ADD.md").read_text(), re.S | re.M)[1]
+    text = (tree / "docs/ADD.md").read_text()
+    recipe = re.search(rf"^## {re.escape(section)}\n(.*?)(?=^## |\Z)", text, re.S | re.M)[1]
     followed = 0
     for block in BLOCK.findall(recipe):
         first, *lines = [line.strip() for line in block.split("\n")]

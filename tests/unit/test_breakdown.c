@@ -682,6 +682,7 @@ static void every_table_has_each_stratum(void **state)
 
 		assert_true(*stratum_name(i) && *stratum_label(i) && *strata_terms[i].help);
 		assert_int_not_equal(stratum_letter(i), '?');
+		assert_int_not_equal(stratum_paint(i), PAINT_OFF);
 		for (int k = 0; k < i; k++) {
 			assert_string_not_equal(stratum_name(i), stratum_name(k));
 			assert_string_not_equal(stratum_label(i), stratum_label(k));
