@@ -698,6 +698,7 @@ static void every_table_has_each_stratum(void **state)
 		assert_int_equal(shares, 1);
 	}
 	assert_null(strata_terms[ST_N].name);
+	assert_int_equal(stratum_share(ST_N), SHARE_OTHER); /* of a damaged record */
 }
 
 static const uint64_t extremes[] = { 1, 999999, 99999999999, INT64_MAX, UINT64_MAX };

@@ -119,6 +119,34 @@ static void columns_that_begin_to_vary(void **state)
 	rowpack_done(&c);
 }
 
+/* Codes and values of a row go by @order, whether a column varies or not. */
+static void columns_in_another_order_than_rows(void **state)
+{
+	static const pack_codes codes = { PACK_VALUE, PACK_DELTA, PACK_VALUE, PACK_VALUE };
+	static const pack_order order = { 1, 2, 0, 3 };
+	struct rowpack c = { .codes = codes, .order = order, .n = 4 };
+	uint64_t row[4], in[4] = { 0, 1000, 7, 2000 };
+	uint8_t bytes[256];
+	struct cursor cur;
+	size_t len;
+
+	(void)state;
+	for (in[0] = 1; in[0] <= 3; in[0]++, in[1] += 10)
+		assert_int_equal(rowpack_add(&c, in), 0);
+	len = rowpack_put(&c, bytes, NULL, 0);
+	assert_true(bytes[0] == 4 &&
+		    bytes[1] == PACK_DELTA); /* the first column is that of in[1] */
+	assert_int_equal(cursor_open(&cur, 4, 3, bytes, len), 0);
+	cursor_order(&cur, order);
+	for (unsigned int i = 0; i < 3; i++) {
+		const uint64_t wanted[] = { i + 1, 1000 + 10 * i, 7, 2000 };
+
+		assert_int_equal(cursor_next(&cur, row), 1);
+		assert_memory_equal(row, wanted, sizeof(row));
+	}
+	rowpack_done(&c);
+}
+
 static void columns_that_are_no_columns(void **state)
 {
 	static const uint8_t too_long[] = { 1,    0,    11,   0xff, 0xff, 0xff, 0xff,
@@ -1252,13 +1280,20 @@ static void a_span_is_from_the_first_end_to_the_last(void **state)
 	assert_int_equal(span.last_ns, 2111);
 }
 
-static struct value column_of(const struct event_row *row, const char *name)
+static struct value column_get(const struct event_row *row, const char *name)
 {
 	const struct column *c = columns_find(event_columns, name);
 	struct value v = { .max = SIZE_MAX };
 
 	assert_non_null(c);
 	c->get(&v, row, NULL);
+	return v;
+}
+
+static struct value column_of(const struct event_row *row, const char *name)
+{
+	struct value v = column_get(row, name);
+
 	assert_false(v.unknown);
 	return v;
 }
@@ -1312,6 +1347,29 @@ static void columns_of_events_are_what_they_say(void **state)
 		snprintf(name, sizeof(name), "%s_ns", stratum_name(st));
 		assert_int_equal(column_of(&of_op, name).n, 100 + st);
 	}
+	assert_int_equal(stored_op_total(&op), ST_N * 100 + ST_N * (ST_N - 1) / 2);
+}
+
+static void figures_that_are_not_known_are_missing(void **state)
+{
+	const struct stored_op op = { .strata = { [ST_LOCK] = 5, [ST_SLEEP] = 6 } };
+	const struct stored_request rq = { .device_ns = 7 };
+	const struct catalog_thread nobody = {};
+	const struct recording rec = { .strata_missing = 1U << ST_LOCK };
+	const struct event_row of_op = { .rec = &rec, .op = &op, .who = &nobody };
+	const struct event_row of_rq = { .rec = &rec, .rq = &rq };
+	char name[32];
+
+	(void)state;
+	assert_true(column_get(&of_op, "lock_ns").unknown);
+	assert_int_equal(column_of(&of_op, "sleep_ns").n, 6);
+	assert_true(column_get(&of_op, "pid").unknown);
+	assert_true(column_get(&of_op, "cgroup").unknown);
+	for (int st = 0; st < ST_N; st++) {
+		snprintf(name, sizeof(name), "%s_ns", stratum_name(st));
+		assert_int_equal(column_get(&of_rq, name).unknown,
+				 st != ST_TAG && st != ST_QUEUE && st != ST_DEVICE);
+	}
 }
 
 int main(void)
@@ -1319,6 +1377,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_keep_any_number),
 		cmocka_unit_test(columns_that_begin_to_vary),
+		cmocka_unit_test(columns_in_another_order_than_rows),
 		cmocka_unit_test(columns_that_are_no_columns),
 		cmocka_unit_test(a_span_is_from_the_first_end_to_the_last),
 		cmocka_unit_test(what_is_written_is_read),
@@ -1347,6 +1406,7 @@ int main(void)
 		cmocka_unit_test(requests_find_their_operation),
 		cmocka_unit_test(parts_of_the_time),
 		cmocka_unit_test(columns_of_events_are_what_they_say),
+		cmocka_unit_test(figures_that_are_not_known_are_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "trace/plan.h"
@@ -74,12 +75,28 @@ static void hung_threads_are_asked_for(void **state)
 	assert_false(plan_asked(&conf) & ASK_HUNG);
 }
 
+/* Without sched_switch each wait is missing but those with a server and in the ring, which have
+ * reasons of their own. */
+static void waits_need_the_switch_of_threads(void **state)
+{
+	const struct program *p = programs;
+
+	(void)state;
+	while (!p->target || strcmp(p->target, "sched_switch") != 0)
+		p++;
+	for (int st = 0; st < ST_N; st++)
+		assert_int_equal(p->strata >> st & 1,
+				 st >= SENT_ON_CPU && st != ST_SERVER && st != ST_REAP);
+	assert_int_equal((uint64_t)p->strata >> ST_N, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_are_those_that_operations_call),
 		cmocka_unit_test(a_layer_alone_and_helpers_need_all),
 		cmocka_unit_test(hung_threads_are_asked_for),
+		cmocka_unit_test(waits_need_the_switch_of_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
