@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/server_request_row.h"
 
-#include <stddef.h>
-
 #include "base/protocols.h"
 
 void server_request_row_fill(struct server_request_row *ret, const struct recording *rec,
@@ -23,39 +21,35 @@ void server_request_row_fill(struct server_request_row *ret, const struct record
 	};
 }
 
-#define GETTER(name, ...)                                                                          \
-	static void get_##name(struct value *v, const void *row, const void *ctx)                  \
-	{                                                                                          \
-		const struct server_request_row *s = row;                                          \
-                                                                                                   \
-		(void)ctx;                                                                         \
-		__VA_ARGS__;                                                                       \
-	}
+/* The columns; they are only appended. A row has its name, its kind, how its value @v is set from
+ * @r, and the help. */
+/* clang-format off */
+#define SERVER_REQUEST_COLUMNS(COLUMN)                                                             \
+	COLUMN(start_ns, TIME, v->n = r->start_ns,                                                 \
+	       "beginning of the request, by CLOCK_MONOTONIC")                                     \
+	COLUMN(total_ns, TIME, v->n = r->total_ns, "time from the beginning to the answer")        \
+	COLUMN(protocol, TEXT, v->text = r->protocol,                                              \
+	       "protocol of the request; only those of nfs are recorded")                          \
+	COLUMN(server, TEXT, v->text = r->server[0] ? r->server : NULL,                            \
+	       "address to which the request was sent")                                            \
+	COLUMN(op, TEXT, v->text = r->op[0] ? r->op : NULL,                                        \
+	       "kind of the request, as the protocol calls it")                                    \
+	COLUMN(tag_ns, TIME, v->n = r->tag_ns, "time until a slot was free")                       \
+	COLUMN(queue_ns, TIME, v->n = r->queue_ns,                                                 \
+	       "time from the slot until the request was sent")                                    \
+	COLUMN(server_ns, TIME, v->n = r->server_ns, "time from the sending to the answer")        \
+	COLUMN(xid, ID, value_number(v, r->xid, r->has_xid),                                       \
+	       "number of the request, the same on both hosts; null: not known")
+/* clang-format on */
 
-GETTER(protocol, v->text = s->protocol)
-GETTER(server, v->text = s->server[0] ? s->server : NULL)
-GETTER(op, v->text = s->op[0] ? s->op : NULL)
-GETTER(xid, v->n = s->xid; v->unknown = !s->has_xid)
+#define COLUMN_GETTER(name, kind, set, help) GETTER(get_##name, server_request_row, set)
+#define COLUMN_ROW(name_, kind_, set, help_)                                                       \
+	{ .name = #name_,                                                                          \
+	  .title = #name_,                                                                         \
+	  .kind = VALUE_##kind_,                                                                   \
+	  .get = get_##name_,                                                                      \
+	  .help = help_ },
 
-#define NUMBER(col, which, text)                                                                   \
-	{                                                                                          \
-		.name = #col, .title = #col, .kind = which,                                        \
-		.at = offsetof(struct server_request_row, col), .help = text                       \
-	}
-#define COLUMN(col, which, text)                                                                   \
-	{                                                                                          \
-		.name = #col, .title = #col, .kind = which, .get = get_##col, .help = text         \
-	}
+SERVER_REQUEST_COLUMNS(COLUMN_GETTER)
 
-const struct column server_request_columns[] = {
-	NUMBER(start_ns, VALUE_TIME, "beginning of the request, by CLOCK_MONOTONIC"),
-	NUMBER(total_ns, VALUE_TIME, "time from the beginning to the answer"),
-	COLUMN(protocol, VALUE_TEXT, "protocol of the request; only those of nfs are recorded"),
-	COLUMN(server, VALUE_TEXT, "address to which the request was sent"),
-	COLUMN(op, VALUE_TEXT, "kind of the request, as the protocol calls it"),
-	NUMBER(tag_ns, VALUE_TIME, "time until a slot was free"),
-	NUMBER(queue_ns, VALUE_TIME, "time from the slot until the request was sent"),
-	NUMBER(server_ns, VALUE_TIME, "time from the sending to the answer"),
-	COLUMN(xid, VALUE_ID, "number of the request, the same on both hosts; null: not known"),
-	{},
-};
+const struct column server_request_columns[] = { SERVER_REQUEST_COLUMNS(COLUMN_ROW){} };
