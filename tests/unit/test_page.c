@@ -201,7 +201,7 @@ static void pseudo_put(struct writer *w)
 	for (int i = 0; i < 3; i++) {
 		op.start_ns = 1000 * (i + 1);
 		op.fs = STORED_FS_FIRST + (i == 2);
-		*stored_op_at(&op, ST_VFS) = i == 2 ? 1000 : 30;
+		op.strata[ST_VFS] = i == 2 ? 1000 : 30;
 		writer_op(w, &op);
 	}
 }
