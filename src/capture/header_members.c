@@ -88,7 +88,7 @@ static const struct member mount_members[] = {
 };
 static const struct object mount_object = { NULL, "a mount", mount_members };
 
-static const struct word_list newer_strata = { stratum_name, .from = STORED_STRATA, .to = ST_N };
+static const struct word_list newer_strata = { stratum_name, .from = STRATA_ALWAYS, .to = ST_N };
 
 static const struct member header_members[] = {
 	{ "version", MEMBER_ASCII, .what = "version of the tool" },
