@@ -18,10 +18,11 @@ static void stratum_value(struct value *v, const struct joined *r, enum stratum 
  * @r, the help, and further members of the column. Those of the strata come after them. */
 /* clang-format off */
 #define JOINED_COLUMNS(COLUMN)                                                                     \
-	COLUMN(client, TEXT, v->text = r->client, "host of the client", NOT_KNOWN)                            \
-	COLUMN(server, TEXT, v->text = r->server, "address to which the request was sent", NOT_KNOWN)         \
-	COLUMN(served_by, TEXT, v->text = r->served_by, "host of the server", NOT_KNOWN)                      \
-	COLUMN(op, TEXT, v->text = r->op, "kind of the request, as NFS calls it", NOT_KNOWN)                  \
+	COLUMN(client, TEXT, v->text = r->client, "host of the client", NOT_KNOWN)                 \
+	COLUMN(server, TEXT, v->text = r->server, "address to which the request was sent",         \
+	       NOT_KNOWN)                                                                          \
+	COLUMN(served_by, TEXT, v->text = r->served_by, "host of the server", NOT_KNOWN)           \
+	COLUMN(op, TEXT, v->text = r->op, "kind of the request, as NFS calls it", NOT_KNOWN)       \
 	COLUMN(xid, ID, v->n = r->xid, "number of the request, the same on both hosts")            \
 	COLUMN(start_ns, TIME, v->n = r->start_ns,                                                 \
 	       "beginning of the request, by CLOCK_MONOTONIC of the client")                       \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The recipes of docs/ADD.md that have code: they are enough, or the compiler says what is missing. Needs build/iostrata.
+# The recipes of docs/ADD.md that have code: these are enough, or the compiler says what is missing. Needs build.
 
 load lib
 
@@ -22,7 +22,7 @@ compile() { (cd "$tree" && cc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fs
 
 @test "a stratum added by the recipe has its time in text, CSV, JSON and Parquet, and the total is right" {
 	copy
-	[[ $(follow "A stratum (tried)") == 4 ]]
+	[[ $(follow "A stratum (tried, with code)") == 4 ]]
 	touch "$tree"/build/*
 	make -s -C "$tree" -j2 OPT=-O0 CFLAGS='-g0 -w' >"$BATS_TEST_TMPDIR/make" 2>&1 ||
 		{ cat "$BATS_TEST_TMPDIR/make"; false; }
@@ -88,19 +88,19 @@ compile() { (cd "$tree" && cc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fs
 
 @test "a stratum without its column in recordings or in events does not compile, and the compiler says where it goes" {
 	copy
-	follow "A stratum (tried)" OP_COLUMNS
+	follow "A stratum (tried, with code)" OP_COLUMNS
 	run ! compile src/capture/batch.c
 	[[ $output == *"a stratum has no column in recordings: append STRATUM(...) to OP_COLUMNS"* ]]
 	rm -r "$tree"
 	copy
-	follow "A stratum (tried)" EVENT_COLUMNS
+	follow "A stratum (tried, with code)" EVENT_COLUMNS
 	run ! compile src/capture/event_row.c
 	[[ $output == *"a stratum has no column of events: append STRATUM(...) to EVENT_COLUMNS"* ]]
 }
 
 @test "a column of events added by the recipe compiles, from the programs' record on" {
 	copy
-	[[ $(follow "A column of events (tried)") == 4 ]]
+	[[ $(follow "A column of events (tried, with code)") == 4 ]]
 	for file in src/capture/{batch,intake,event_row}.c src/show/joined_events.c; do
 		compile "$file"
 	done
