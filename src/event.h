@@ -24,11 +24,13 @@ enum op_kind {
 		      probed */
 	OP_FAULT,  /* a page fault of user code on a mapped file, or which swaps in a page */
 	OP_SERVED, /* a request of a client, which a file server of the kernel serves */
+	OP_EXEC,   /* a program is executed: the thread waits for the program's file */
+	OP_LOCK,   /* a call which takes, releases or asks about a lock or lease on a file */
 	OP_N,
 };
 
-/* No operation: a call which only changes a descriptor (dup, lseek, fcntl, flock). It is sent and
- * recorded like an operation, and counted in no row. */
+/* No operation: a call which only changes a descriptor (dup, lseek, fcntl). It is sent and recorded
+ * like an operation, and counted in no row. */
 enum { OP_HANDLE = 15 };
 
 /* No operation: a minor page fault, which found its page. It is counted in a row of its own,
@@ -37,7 +39,7 @@ enum { OP_MINOR_FAULT = 14 };
 
 /* No operation: the second file of a copy, to which the copy wrote. Its row has number and bytes of
  * such copies; the row of the file that was read has their times. */
-enum { OP_COPY_TO = 13 };
+enum { OP_COPY_TO = 16 };
 
 /*
  * A named share of an operation's elapsed time. The strata of an operation are disjoint and their

@@ -19,7 +19,7 @@ import schema
 HEADER, NAMES, OPS, REQUESTS, LOSSES, END, INDEX, HANDLES, SERVER_REQUESTS = range(1, 10)
 FORMAT = Path(__file__).resolve().parents[1] / "docs/FORMAT.md"
 OP_KINDS = ("", "read", "write", "open", "close", "fsync", "copy", "meta", "uring", "aio", "fault",
-            "served")
+            "served", "exec", "lock")
 LOST = ("ring", "map_full", "unmatched_start", "unmatched_end", "names", "unattributed", "ops",
         "requests")
 THREAD, FILE, CGROUP, DEVICE, FS, CONTAINER, TEXT = range(1, 8)

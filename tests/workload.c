@@ -24,7 +24,7 @@
  *
  *   read, readv,          and an lseek (untraced) when the end of FILE is reached; what is
  *   write, writev         written is always overwritten
- *   open .. creat         and a close_range (untraced), so that there is no close
+ *   open .. creat         and a close_range (close)
  *   open_fail             an openat that fails with ENOENT
  *   close                 of a dup (untraced), so that there is no open
  *   msync                 of a clean mapping, so that there is no page fault
@@ -91,7 +91,7 @@ static const char *const class_names[] = {
 	X(read, READ) X(pread64, READ) X(readv, READ) X(preadv, READ) X(preadv2, READ)             \
 	X(write, WRITE) X(pwrite64, WRITE) X(writev, WRITE) X(pwritev, WRITE) X(pwritev2, WRITE)   \
 	X(open, OPEN) X(openat, OPEN) X(openat2, OPEN) X(creat, OPEN)                              \
-	X(close, CLOSE)                                                                            \
+	X(close, CLOSE) X(close_range, CLOSE)                                                      \
 	X(fsync, FSYNC) X(fdatasync, FSYNC) X(sync_file_range, META) X(syncfs, FSYNC)             \
 	X(sync, FSYNC) X(msync, FSYNC)                                                             \
 	X(sendfile, COPY) X(splice, COPY) X(copy_file_range, COPY)                                 \
@@ -99,7 +99,7 @@ static const char *const class_names[] = {
 	X(rename, META) X(mkdir, META) X(rmdir, META) X(truncate, META) X(ftruncate, META)         \
 	X(fallocate, META) X(link, META) X(symlink, META) X(newfstatat, META) X(unlinkat, META)    \
 	X(renameat, META) X(mkdirat, META) X(linkat, META) X(symlinkat, META)                      \
-	X(lseek, UNTRACED) X(dup, UNTRACED) X(close_range, UNTRACED) X(getppid, UNTRACED)
+	X(lseek, UNTRACED) X(dup, UNTRACED) X(getppid, UNTRACED)
 /* clang-format on */
 
 #define X(name, class) CALL_##name,
@@ -379,7 +379,7 @@ RUN(bad_read)
 	return CALL(w, read, -1, w->buf, s->size);
 }
 
-/* Give a descriptor back without a close. */
+/* Give a descriptor back without the call close(). */
 static long drop_fd(struct worker *w, long fd)
 {
 	if (fd >= 0)

@@ -255,6 +255,8 @@ const char *condition_noun(const struct condition *c, uint64_t n)
 		[OP_AIO] = { "request of libaio", "requests of libaio" },
 		[OP_FAULT] = { "page fault", "page faults" },
 		[OP_SERVED] = { "served request", "served requests" },
+		[OP_EXEC] = { "exec", "execs" },
+		[OP_LOCK] = { "file lock", "file locks" },
 	};
 
 	if (c->requests)

@@ -13,15 +13,11 @@
 
 const char *op_name(unsigned int op)
 {
-	static const char *const names[] = {
-		[OP_NONE] = "none", [OP_READ] = "read",       [OP_WRITE] = "write",
-		[OP_OPEN] = "open", [OP_CLOSE] = "close",     [OP_FSYNC] = "fsync",
-		[OP_COPY] = "copy", [OP_META] = "meta",       [OP_URING] = "uring",
-		[OP_AIO] = "aio",   [OP_FAULT] = "fault",     [OP_SERVED] = "served",
-		[OP_N] = "?",       [OP_COPY_TO] = "copy_to",
-	};
+	static const char *const names[OP_N] = { "none",  "read",   "write", "open",  "close",
+						 "fsync", "copy",   "meta",  "uring", "aio",
+						 "fault", "served", "exec",  "lock" };
 
-	return NAME_OF(names, op);
+	return op == OP_COPY_TO ? "copy_to" : NAME_OF(names, op);
 }
 
 #define STRATUM_TERM(id, name, label, letter, share, paint, rank, mostly, help)                    \

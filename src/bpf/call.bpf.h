@@ -58,24 +58,99 @@ static __always_inline bool ioctl_is_io(u32 command)
 	}
 }
 
-/* Whether the call is an operation. mmap() and madvise() are one only if they read the file at
- * once. */
-static __always_inline bool call_is_op(struct pt_regs *regs, u32 desc, bool compat)
+/* F_SETLEASE and F_GETLEASE. A lease is broken like a lock. */
+static __always_inline bool is_lease_command(u64 cmd)
 {
+	return cmd == 1024 || cmd == 1025;
+}
+
+/* SEEK_DATA and SEEK_HOLE read the map of the file's blocks. */
+static __always_inline bool seek_is_io(u64 whence)
+{
+	return whence == 3 || whence == 4;
+}
+
+/* BPF_OBJ_PIN and BPF_OBJ_GET. */
+static __always_inline bool bpf_has_path(u64 cmd)
+{
+	return cmd == 6 || cmd == 7;
+}
+
+/* Whether a socket's address at @address, in user memory, is a path: AF_UNIX, and no name without a
+ * file, which begins with a NUL. */
+static __always_inline bool address_is_path(u64 address)
+{
+	struct {
+		unsigned short family;
+		char first;
+	} a = {};
+
+	return !bpf_probe_read_user(&a, 3, (void *)address) && a.family == 1 && a.first;
+}
+
+/* The entry of call number @nr in call_offsets[]: enum call_offset. */
+static __always_inline u32 call_where(u32 nr, bool compat)
+{
+	u32 where = call_offsets[nr % CALL_MAX];
+
+	return compat ? where >> 8 : where & 0xff;
+}
+
+/* The descriptor of a call whose arguments decide: of kind handle if it only changes a descriptor;
+ * 0: it is neither. */
+static __always_inline u32 call_desc_by_args(struct pt_regs *regs, u32 nr, u32 desc, bool compat)
+{
+	u32 handle = CONF(sent_ops) ? CALL_DESC(OP_HANDLE, FILE_ARG0) : 0;
+	u64 second = call_arg(regs, 1, compat);
+	struct open_file f;
+
+	switch (call_where(nr, compat)) {
+	case OFFSET_FLOCK:
+		if (is_lock_command(second) || is_lease_command(second))
+			return CALL_DESC(CALL_KIND(desc), FILE_ARG0);
+		return handle;
+	case OFFSET_SEEK:
+		if (seek_is_io(call_arg(regs, 2, compat)))
+			return CALL_DESC(CALL_KIND(desc), FILE_ARG0);
+		return handle;
+	case OFFSET_IOCTL:
+		return ioctl_is_io(second) ? CALL_DESC(CALL_KIND(desc), FILE_ARG0) : 0;
+	case OFFSET_DUP:
+		f = fd_look(second, false);
+		return f.file && mode_wanted(f.mode) ? CALL_DESC(CALL_KIND(desc), FILE_ARG1)
+						     : handle;
+	case OFFSET_SOCKET_PATH:
+		return address_is_path(second) ? CALL_DESC(CALL_KIND(desc), FILE_NONE) : 0;
+	case OFFSET_BPF_PATH:
+		return bpf_has_path(call_arg(regs, 0, compat))
+			       ? CALL_DESC(CALL_KIND(desc), FILE_NONE)
+			       : 0;
+	default:
+		return desc;
+	}
+}
+
+/* The descriptor of a call with these arguments; 0: it is no operation. mmap() and madvise() are
+ * one only if they read the file at once. */
+static __always_inline u32 call_desc_now(struct pt_regs *regs, u32 nr, u32 desc, bool compat)
+{
+	bool is_op = true;
 	u64 arg;
 
-	if (desc == CALL_DESC(OP_META, FILE_IOCTL))
-		return ioctl_is_io(call_arg(regs, 1, compat));
+	if (CALL_FILE(desc) < FILE_BY_ARGS)
+		return desc;
+	if (CALL_FILE(desc) == FILE_BY_ARGS)
+		return CALL_KIND(desc) == OP_COPY ? desc
+						  : call_desc_by_args(regs, nr, desc, compat);
 	if (CALL_FILE(desc) == FILE_MAPPED) {
 		arg = mmap_flags(regs);
-		return arg & MAP_LOCKED || (arg & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE;
-	}
-	if (CALL_FILE(desc) == FILE_ADVISED) {
+		is_op = arg & MAP_LOCKED || (arg & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE;
+	} else if (CALL_FILE(desc) == FILE_ADVISED) {
 		arg = call_arg(regs, 2, compat);
-		return arg == MADV_WILLNEED || arg == MADV_POPULATE_READ ||
-		       arg == MADV_POPULATE_WRITE;
+		is_op = arg == MADV_WILLNEED || arg == MADV_POPULATE_READ ||
+			arg == MADV_POPULATE_WRITE;
 	}
-	return true;
+	return is_op ? desc : 0;
 }
 
 /* Whether an argument of the call is a descriptor of its file. */
@@ -112,11 +187,11 @@ static __always_inline bool call_file_wanted(u32 desc, const struct open_file *f
 	return CALL_FILE(desc) != FILE_MAPPED && !file_filtered();
 }
 
-/* Notes the arguments of a call that changes a descriptor (OP_HANDLE). */
+/* Notes the arguments of a call that changes a descriptor or a lock. */
 static __always_inline void call_note_args(struct op *op, struct pt_regs *regs, u32 where,
 					   bool compat)
 {
-	u64 third = op->len;
+	u64 third = call_arg(regs, 2, compat);
 	short type = 0;
 
 	op->len = (u32)call_arg(regs, 1, compat);
@@ -152,20 +227,20 @@ static __always_inline u64 call_offset(struct pt_regs *regs, u32 where, bool com
 static __always_inline void call_note_range(struct op *op, struct pt_regs *regs, u32 nr, u8 kind,
 					    bool compat, bool begun)
 {
-	u32 where = compat ? call_offsets[nr] >> 8 : call_offsets[nr] & 0xff;
+	u32 where = call_where(nr, compat);
 	struct file *file = (struct file *)op->file.file;
 
 	op->offset = OFFSET_UNKNOWN;
 	op->len = ~0ULL;
 	if (!where)
 		return;
-	if (where < OFFSET_VECTOR_POS || where > OFFSET_VECTOR_FLAGS)
-		op->len = call_arg(regs, 2, compat);
-	if (CONF(sent_ops) && where >= OFFSET_ARGS) {
-		if (!begun)
+	if (where >= OFFSET_ARGS) {
+		if (CONF(sent_ops) && where < OFFSET_IOCTL && !begun)
 			call_note_args(op, regs, where, compat);
 		return;
 	}
+	if (where < OFFSET_VECTOR_POS)
+		op->len = call_arg(regs, 2, compat);
 	op->offset = call_offset(regs, where, compat);
 	if (begun)
 		return;
@@ -185,6 +260,8 @@ static __always_inline int call_fd(struct pt_regs *regs, u32 desc, bool compat)
 
 	if (!call_has_fd(desc))
 		return -1;
+	if (desc == CALL_DESC(OP_CLOSE, FILE_ARG1)) /* dup2: it returns the one that is closed */
+		return call_arg(regs, 0, compat);
 	return how == FILE_MAPPED ? mmap_fd(regs) : call_arg(regs, how == FILE_ARG1, compat);
 }
 
@@ -266,7 +343,15 @@ static __always_inline void call_begins_with_file(struct pt_regs *regs, u32 nr, 
 		return;
 	if (CONF(call_noted))
 		call_note(&t->op, regs, nr, desc, compat, false);
-	op_start(&t->op, CALL_KIND(desc), OP_ACTIVE, bpf_ktime_get_ns());
+	op_start(&t->op, CALL_KIND(desc), CALL_KIND(desc) == OP_EXEC ? OP_EXECS : OP_ACTIVE,
+		 bpf_ktime_get_ns());
+}
+
+/* Whether a thread which the filters reject may pass them once its call has returned: exec gives
+ * the thread another name. */
+static __always_inline bool exec_may_pass(u32 desc)
+{
+	return CALL_KIND(desc) == OP_EXEC && CONF(n_comms);
 }
 
 /* Begins a call which copies from one file to another. */
@@ -299,14 +384,18 @@ static __always_inline void call_begins(void *ctx, bool perf, u32 nr, u32 descs)
 	u64 task = call_task(ctx, perf, &compat);
 	u32 desc = call_desc(descs, compat);
 
-	if (!desc || !current_passes())
+	if (!desc || (!current_passes() && !exec_may_pass(desc)))
 		return;
 	if (desc < CALL_THROUGH_VFS) {
 		if (CALL_FILE(desc) >= FILE_ARG1) {
-			if (!call_is_op(call_regs(ctx, perf), desc, compat))
+			desc = call_desc_now(call_regs(ctx, perf), nr, desc, compat);
+			if (!desc)
 				return;
-			if (CALL_FILE(desc) >= FILE_MAPPING)
+			if (CALL_FILE(desc) >= FILE_MAPPING) {
 				bpf_tail_call(ctx, &mapping_calls, 0);
+				if (call_where(nr, compat) == OFFSET_OF_MAPPING)
+					return;
+			}
 			if (CALL_KIND(desc) == OP_COPY) {
 				copy_begins(call_regs(ctx, perf), nr, desc, compat, task);
 				return;
@@ -337,6 +426,20 @@ static __always_inline bool fd_learn(struct op *op, u32 fd, bool cast)
 	return !file_filtered();
 }
 
+/* Learns the file of exec, which returns @ret: the program that current executes now. False: it is
+ * not traced. The filters by process see the new name of the thread. */
+static __always_inline bool exec_learn(struct op *op, long ret)
+{
+	struct task_struct *task = (struct task_struct *)current_task();
+	struct file *file = ret ? NULL : BPF_CORE_READ(task, mm, exe_file);
+
+	if (!current_passes())
+		return false;
+	if (file)
+		return file_learn(&op->file, file_look(file, false), false);
+	return !file_filtered();
+}
+
 /*
  * A call returns whose entry was not seen. It is counted as lost if it would have been traced. Such
  * a call was in progress when tracing began: its thread is older, and has only one such call. (A
@@ -353,9 +456,8 @@ static __always_inline void call_unmatched(struct pt_regs *regs, u64 nr)
 	if (!descs)
 		return;
 	compat = call_is_compat(regs);
-	desc = call_desc(descs, compat);
-	if (!desc || CONF(all_young) || !call_is_op(regs, desc, compat) || !current_is_older() ||
-	    !current_wanted(id))
+	desc = call_desc_now(regs, nr, call_desc(descs, compat), compat);
+	if (!desc || CONF(all_young) || !current_is_older() || !current_wanted(id))
 		return;
 	if (call_has_fd(desc))
 		f = call_file(regs, desc, compat, false);
@@ -413,7 +515,9 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 				ring_left(t, now);
 			return;
 		}
-		if (late || op->kind == OP_OPEN) {
+		if (op->progress == OP_EXECS) {
+			wanted = exec_learn(op, ret);
+		} else if (late || op->kind == OP_OPEN) {
 			fd = late ? call_first_arg(call_regs(ctx, perf)) : ret;
 			wanted = CONF(rdonly_cast) ? fd_learn(op, fd, true)
 						   : fd_learn(op, fd, false);
@@ -435,8 +539,9 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
  */
 
 /* Learns the file of the mapping at @m->address; false: the call is not traced, as memory without a
- * file. Where nothing is mapped the call fails, and is treated like one with a bad descriptor. */
-static __always_inline bool mapping_call_learn(struct op *op, struct mapping *m)
+ * file. Where nothing is mapped the call fails, and is treated like one with a bad descriptor,
+ * except with @only_file. */
+static __always_inline bool mapping_call_learn(struct op *op, struct mapping *m, bool only_file)
 {
 	mapping_find(m);
 	if (!m->err)
@@ -444,7 +549,7 @@ static __always_inline bool mapping_call_learn(struct op *op, struct mapping *m)
 	row_clear(&op->file);
 	if (file_filtered() && m->err == -ERROR_BUSY)
 		count_lost(LOST_UNATTRIBUTED);
-	return !file_filtered();
+	return !only_file && !file_filtered();
 }
 
 static __always_inline int mapping_call_begins(void *ctx, bool perf, u64 nr)
@@ -454,9 +559,10 @@ static __always_inline int mapping_call_begins(void *ctx, bool perf, u64 nr)
 	struct pt_regs *regs = call_regs(ctx, perf);
 	struct mapping m = { .address = call_arg(regs, 0, compat) };
 	struct task_state *t = task_get(task);
+	bool only_file = call_where(nr, compat) == OFFSET_OF_MAPPING;
 	u32 desc;
 
-	if (!t || !mapping_call_learn(&t->op, &m))
+	if (!t || !mapping_call_learn(&t->op, &m, only_file))
 		return 0;
 	desc = call_desc(calls[nr % CALL_MAX], compat);
 	if (CONF(call_noted)) {

@@ -65,16 +65,16 @@ enum blank {
 
 /* Which argument of a system call names its file. */
 enum call_file {
-	FILE_NONE,                   /* by path, or no file */
-	FILE_ARG0,                   /* descriptor */
-	FILE_ARG1,                   /* sendfile; its first argument is the file written to */
-	FILE_ARG0_OR_2,              /* copies: from the first to the third. splice: the descriptor
-				      * which is no pipe */
-	FILE_IOCTL = FILE_ARG0_OR_2, /* of kind meta: the first argument, a descriptor; only if the
-				      * second is a command for file systems or block devices */
-	FILE_RESULT,                 /* open: the descriptor which the call returns */
-	FILE_MAPPED,                 /* mmap: its descriptor, only if mmap reads the file at once */
-	FILE_MAPPING,                /* the file of the mapping at the first argument */
+	FILE_NONE,      /* by path, or no file */
+	FILE_ARG0,      /* descriptor */
+	FILE_ARG1,      /* sendfile; its first argument is the file written to */
+	FILE_ARG0_OR_2, /* copies: from the first to the third. splice: the descriptor
+			 * which is no pipe */
+	FILE_BY_ARGS = FILE_ARG0_OR_2, /* of other kinds than copy: the arguments decide whether the
+					* call is an operation; see enum call_offset */
+	FILE_RESULT,  /* open: the descriptor which the call returns; exec: the new program */
+	FILE_MAPPED,  /* mmap: its descriptor, only if mmap reads the file at once */
+	FILE_MAPPING, /* the file of the mapping at the first argument */
 	FILE_ADVISED, /* madvise: like FILE_MAPPING, only if madvise reads the file */
 };
 
@@ -85,7 +85,8 @@ enum call_file {
 #define CALL_KIND(desc)       ((desc)&15)
 #define CALL_FILE(desc)       ((desc) >> 4 & 7)
 
-/* The source of a call's offset. The length of a vector is not known. */
+/* The source of a call's offset. The length of a vector is not known. With FILE_BY_ARGS: which
+ * calls are operations. */
 enum call_offset {
 	OFFSET_NONE,
 	OFFSET_POS,
@@ -95,7 +96,15 @@ enum call_offset {
 	OFFSET_VECTOR_FLAGS, /* preadv2, pwritev2: -1 is the file's position; the last argument has
 			      * flags */
 	OFFSET_ARGS,         /* OP_HANDLE: second and third argument, as length and offset */
-	OFFSET_FLOCK,        /* the same, but the third is flock.l_type at that address */
+	OFFSET_FLOCK, /* the same, but the third is flock.l_type at that address; an operation if
+		       * the second is a command about locks or leases */
+	OFFSET_SEEK,  /* lseek: like OFFSET_ARGS; an operation if it looks for data or a hole */
+	OFFSET_IOCTL, /* an operation if the second argument is a command for file systems or block
+		       * devices; this and the rest have neither offset nor length */
+	OFFSET_DUP, /* dup2: an operation if the second argument is an open file, which it closes */
+	OFFSET_OF_MAPPING,  /* munmap: an operation if the mapping is known to have a file */
+	OFFSET_SOCKET_PATH, /* an operation if the second argument is the path of a socket */
+	OFFSET_BPF_PATH,    /* an operation if the first argument is a command with a path */
 };
 
 /* A file to trace, or a directory: with all files below it in its file system. */

@@ -53,6 +53,7 @@ enum op_progress {
 	OP_IDLE,    /* no operation */
 	OP_ASYNC,   /* a request of io_uring or libaio */
 	OP_FAULTS,  /* a page fault */
+	OP_EXECS,   /* a call of kind exec, whose file is known when it has succeeded */
 	OP_BEGUN,   /* a call whose file is learnt in vfs_read() or vfs_write() */
 	OP_ACTIVE,  /* a call whose file is known */
 	OP_RETURNS, /* a call which returns from the file system */

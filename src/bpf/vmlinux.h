@@ -77,6 +77,10 @@ struct signal_struct {
 	struct sigpending shared_pending;
 };
 
+struct mm_struct {
+	struct file *exe_file;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
@@ -86,6 +90,7 @@ struct task_struct {
 	u64 start_time;
 	int *set_child_tid;
 	struct task_struct *group_leader;
+	struct mm_struct *mm;
 	char comm[16];
 	struct fs_struct *fs;
 	struct files_struct *files;

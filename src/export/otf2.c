@@ -207,10 +207,10 @@ static void call_put(struct exporting *x, size_t l, const struct stored_event *e
 	const struct stored_op *op = &ev->op;
 	unsigned int merged;
 
-	if (op->kind == OP_CLOSE)
+	if (otf2_handle_closes_first(x, op))
 		otf2_handle_put(x, l, op, pid, end);
 	segments_put(x, l, ev, &merged);
-	if (op->kind != OP_CLOSE)
+	if (!otf2_handle_closes_first(x, op))
 		otf2_handle_put(x, l, op, pid, end);
 	otf2_attr_errno(x, op->ret);
 	otf2_attr_strata(x, op->strata);

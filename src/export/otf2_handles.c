@@ -52,7 +52,6 @@ static void open_put(struct exporting *x, size_t l, const struct stored_op *op, 
 				 status_flags(op->open_flags)));
 }
 
-/* The descriptor is free as soon as the call begins. */
 static void close_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid)
 {
 	if (!otf2_handle_is_newer(x, op, pid) && otf2_handle_of(x, op, pid) != NO_HANDLE)
@@ -74,6 +73,20 @@ static void dup_put(struct exporting *x, size_t l, const struct stored_op *op, u
 	otf2_note(&x->a, OTF2_EvtWriter_IoDuplicateHandle(x->a.locations[l].w, NULL,
 							  otf2_time(&x->a, l, end_ns), from, to,
 							  status_flags(op->open_flags)));
+}
+
+/* The same for a call which closes the file of the returned descriptor, and is an operation on that
+ * file. The descriptor's own file is known if one of its operations was recorded. */
+static void dup_over_put(struct exporting *x, size_t l, const struct stored_op *op,
+			 unsigned int pid, uint64_t end_ns)
+{
+	struct stored_op from = *op;
+
+	from.file = otf2_handle_file(x, pid, op->fd);
+	if (from.file)
+		dup_put(x, l, &from, pid, end_ns);
+	else
+		destroy_put(x, l, otf2_handle_end(x, pid, op->ret), end_ns);
 }
 
 static void seek_put(struct exporting *x, size_t l, const struct stored_op *op, uint32_t handle,
@@ -166,10 +179,18 @@ static void fcntl_put(struct exporting *x, size_t l, const struct stored_op *op,
 	}
 }
 
+bool otf2_handle_closes_first(struct exporting *x, const struct stored_op *op)
+{
+	const char *call = op->kind == OP_CLOSE ? x->call_name(op->call) : "dup";
+
+	return !call || strncmp(call, "dup", 3) != 0;
+}
+
 void otf2_handle_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid,
 		     uint64_t end_ns)
 {
-	const char *call = op->kind == OP_HANDLE ? x->call_name(op->call) : NULL;
+	bool changes = op->kind == OP_HANDLE || op->kind == OP_LOCK || op->kind == OP_META;
+	const char *call = changes ? x->call_name(op->call) : NULL;
 
 	if (call && !strcmp(call, "fcntl"))
 		fcntl_put(x, l, op, pid, end_ns);
@@ -179,10 +200,12 @@ void otf2_handle_put(struct exporting *x, size_t l, const struct stored_op *op, 
 		return;
 	else if (op->kind == OP_OPEN && op->file)
 		open_put(x, l, op, pid, end_ns);
-	else if (op->kind == OP_CLOSE)
+	else if (otf2_handle_closes_first(x, op))
 		close_put(x, l, op, pid);
+	else if (op->kind == OP_CLOSE)
+		dup_over_put(x, l, op, pid, end_ns);
 	else if (call && !strcmp(call, "lseek"))
 		seek_put(x, l, op, otf2_handle_of(x, op, pid), end_ns);
-	else if (call)
+	else if (op->kind == OP_HANDLE)
 		dup_put(x, l, op, pid, end_ns);
 }

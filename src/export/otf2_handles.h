@@ -7,6 +7,10 @@
 
 #include "export/otf2_names.h"
 
+/* Whether @op closes a descriptor, which is free as soon as the call begins. Its events come before
+ * those of its time, those of other calls behind. */
+bool otf2_handle_closes_first(struct exporting *x, const struct stored_op *op);
+
 /* Writes the events of @op, of process @pid on location @l, ended at @end_ns. No events if @op
  * failed or changed nothing, except for a lock not acquired. */
 void otf2_handle_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid,

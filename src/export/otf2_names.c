@@ -423,6 +423,13 @@ bool otf2_handle_is_newer(struct exporting *x, const struct stored_op *op, unsig
 	return k && op->start_ns < k->since_ns;
 }
 
+uint64_t otf2_handle_file(struct exporting *x, unsigned int pid, uint64_t fd)
+{
+	struct known *k = known_find(&x->descriptors, pid, fd);
+
+	return k ? k->file : 0;
+}
+
 uint32_t otf2_handle_of(struct exporting *x, const struct stored_op *op, unsigned int pid)
 {
 	struct known *k;

@@ -148,6 +148,9 @@ OTF2_LockType *otf2_handle_lock(struct exporting *x, unsigned int pid, uint64_t 
 /* A descriptor of process @pid ends. Returns its handle, or NO_HANDLE if not known. */
 uint32_t otf2_handle_end(struct exporting *x, unsigned int pid, uint64_t fd);
 
+/* The file of a known descriptor, NAME_FILE; 0: not known. */
+uint64_t otf2_handle_file(struct exporting *x, unsigned int pid, uint64_t fd);
+
 /* Whether the known descriptor is newer than @op: another thread closed the older one and got its
  * number again before @op returned. */
 bool otf2_handle_is_newer(struct exporting *x, const struct stored_op *op, unsigned int pid);

@@ -181,10 +181,13 @@ _Static_assert(MAX_PIDS == MAX_CGROUPS && MAX_PIDS == MAX_FILES && MAX_PIDS == M
 	       "lists");
 
 const struct opt_choice filter_ops[] = {
-	{ "read", OP_READ },   { "write", OP_WRITE },   { "open", OP_OPEN },
-	{ "close", OP_CLOSE }, { "fsync", OP_FSYNC },   { "copy", OP_COPY },
-	{ "meta", OP_META },   { "uring", OP_URING },   { "aio", OP_AIO },
-	{ "fault", OP_FAULT }, { "served", OP_SERVED }, {},
+	{ "read", OP_READ },     { "write", OP_WRITE },
+	{ "open", OP_OPEN },     { "close", OP_CLOSE },
+	{ "fsync", OP_FSYNC },   { "copy", OP_COPY },
+	{ "meta", OP_META },     { "uring", OP_URING },
+	{ "aio", OP_AIO },       { "fault", OP_FAULT },
+	{ "served", OP_SERVED }, { "exec", OP_EXEC },
+	{ "lock", OP_LOCK },     {},
 };
 
 const struct opt filter_opts[] = {
@@ -204,7 +207,8 @@ const struct opt filter_opts[] = {
 	  .help = "only files of this file system type" },
 	{ 0, "op", OPT_STRINGS(struct filters, op_names), .arg = "OP", .known = filter_ops,
 	  .help = "only operations of this kind, or of this system call (fdatasync, stat ...): "
-		  "read, write, open, close, fsync, copy, meta, uring, aio, fault, served" },
+		  "read, write, open, close, fsync, copy, meta, uring, aio, fault, served, exec, "
+		  "lock" },
 	{ 0, "file", OPT_PATHS(struct filters, files), .arg = "PATH",
 	  .help = "only operations on this file, or on all files below this directory" },
 	{ 0, "min", OPT_DURATION(struct filters, min_ns), .arg = "DUR",

@@ -42,7 +42,20 @@
 	X(fsconfig, 431, 431) X(quotactl, 60, 131) X(quotactl_fd, 443, 443) \
 	X(swapon, 224, 87) X(swapoff, 225, 115) X(chdir, 49, 12) X(fchdir, 50, 133) \
 	X(chroot, 51, 61) X(name_to_handle_at, 264, 370) X(ustat, -1, 62) X(acct, 89, 51) \
-	X(finit_module, 273, 379)
+	X(finit_module, 273, 379) \
+	X(execve, 221, 11) X(execveat, 281, 387) X(uselib, -1, 86) \
+	X(kexec_file_load, 294, 401) X(close_range, 436, 436) X(io_setup, 0, 243) \
+	X(io_destroy, 1, 244) X(io_cancel, 3, 247) X(io_uring_register, 427, 427) \
+	X(bind, 200, 282) X(connect, 203, 283) X(bpf, 280, 386) X(inotify_add_watch, 27, 317) \
+	X(fanotify_mark, 263, 368) X(pivot_root, 41, 218) X(mount_setattr, 442, 442) \
+	X(open_tree_attr, 467, 467) X(setns, 268, 375) X(unshare, 97, 337) \
+	X(setxattrat, 463, 463) X(getxattrat, 464, 464) X(listxattrat, 465, 465) \
+	X(removexattrat, 466, 466) X(file_getattr, 468, 468) X(file_setattr, 469, 469) \
+	X(fchmodat2, 452, 452) X(munmap, 215, 91) X(mremap, 216, 163) \
+	X(remap_file_pages, 234, 253) X(mbind, 235, 319) X(move_pages, 239, 344) \
+	X(migrate_pages, 238, 400) X(process_madvise, 440, 440) X(process_vm_readv, 270, 376) \
+	X(process_vm_writev, 271, 377) X(vmsplice, 75, 343) X(mq_unlink, 181, 275) \
+	X(request_key, 218, 310)
 /* clang-format on */
 
 #endif

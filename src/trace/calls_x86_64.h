@@ -44,7 +44,20 @@
 	X(quotactl, 179, 131) X(quotactl_fd, 443, 443) X(swapon, 167, 87) \
 	X(swapoff, 168, 115) X(chdir, 80, 12) X(fchdir, 81, 133) X(chroot, 161, 61) \
 	X(name_to_handle_at, 303, 341) X(ustat, 136, 62) X(acct, 163, 51) \
-	X(finit_module, 313, 350)
+	X(finit_module, 313, 350) \
+	X(execve, 59, 11) X(execveat, 322, 358) X(uselib, 134, 86) X(kexec_file_load, 320, -1) \
+	X(close_range, 436, 436) X(io_setup, 206, 245) X(io_destroy, 207, 246) \
+	X(io_cancel, 210, 249) X(io_uring_register, 427, 427) X(bind, 49, 361) \
+	X(connect, 42, 362) X(bpf, 321, 357) X(inotify_add_watch, 254, 292) \
+	X(fanotify_mark, 301, 339) X(pivot_root, 155, 217) X(mount_setattr, 442, 442) \
+	X(open_tree_attr, 467, 467) X(setns, 308, 346) X(unshare, 272, 310) \
+	X(setxattrat, 463, 463) X(getxattrat, 464, 464) X(listxattrat, 465, 465) \
+	X(removexattrat, 466, 466) X(file_getattr, 468, 468) X(file_setattr, 469, 469) \
+	X(fchmodat2, 452, 452) X(munmap, 11, 91) X(mremap, 25, 163) \
+	X(remap_file_pages, 216, 257) X(mbind, 237, 274) X(move_pages, 279, 317) \
+	X(migrate_pages, 256, 294) X(process_madvise, 440, 440) X(process_vm_readv, 310, 347) \
+	X(process_vm_writev, 311, 348) X(vmsplice, 278, 316) X(mq_unlink, 241, 278) \
+	X(request_key, 249, 287)
 /* clang-format on */
 
 #endif

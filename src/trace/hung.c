@@ -296,7 +296,7 @@ static bool path_look(struct looking *l, struct hung *row)
 }
 
 /* The descriptor of the call @name (NULL: not known), of a copy the one which it reads; -1: it has
- * none, or it is splice(), which has one of a pipe. */
+ * none, or whether it has one on a file is not known here: splice(), ioctl(). */
 static int call_fd(enum call_file file, const char *name, const struct thread_call *c)
 {
 	switch (file) {
@@ -305,7 +305,9 @@ static int call_fd(enum call_file file, const char *name, const struct thread_ca
 	case FILE_ARG1:
 		return (int)c->args[1];
 	case FILE_ARG0_OR_2:
-		return name && !strcmp(name, "copy_file_range") ? (int)c->args[0] : -1;
+		return name && (!strcmp(name, "copy_file_range") || !strcmp(name, "fcntl"))
+			       ? (int)c->args[0]
+			       : -1;
 	default:
 		return -1;
 	}
@@ -348,8 +350,8 @@ static bool call_name(struct looking *l, int task, unsigned int tid, const struc
 		row->call = NULL;
 	t->traced = desc && row->op != OP_HANDLE;
 	fd = call_fd(CALL_FILE(desc), row->call, c);
-	if (row->op == OP_META && CALL_FILE(desc) == FILE_IOCTL)
-		t->traced = false; /* of most commands of drivers */
+	if (row->op == OP_META && CALL_FILE(desc) == FILE_BY_ARGS)
+		t->traced = false; /* ioctl: of most commands of drivers */
 	if (row->op == OP_HANDLE)
 		row->op = OP_NONE;
 	if (row->op == OP_NONE ? conf->kinds != ~0U : !(conf->kinds >> row->op & 1))

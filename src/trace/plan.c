@@ -99,6 +99,7 @@ unsigned int plan_kinds(const struct session_conf *conf)
 		[OP_URING] = ~0U,
 		[OP_AIO] = 1U << OP_READ | 1U << OP_WRITE | 1U << OP_FSYNC,
 		[OP_SERVED] = ~0U,
+		[OP_EXEC] = ~0U,
 	};
 	unsigned int kinds = 0;
 

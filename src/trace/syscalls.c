@@ -52,9 +52,9 @@
 	X(listxattr, META, NONE, NONE) X(llistxattr, META, NONE, NONE) \
 	X(flistxattr, META, ARG0, NONE) X(removexattr, META, NONE, NONE) \
 	X(lremovexattr, META, NONE, NONE) X(fremovexattr, META, ARG0, NONE) \
-	X(dup, HANDLE, ARG0, ARGS) X(dup2, HANDLE, ARG0, ARGS) X(dup3, HANDLE, ARG0, ARGS) \
-	X(fcntl, HANDLE, ARG0, FLOCK) X(fcntl64, HANDLE, ARG0, FLOCK) \
-	X(flock, HANDLE, ARG0, ARGS) X(lseek, HANDLE, ARG0, ARGS) X(io_submit, AIO, NONE, NONE) \
+	X(dup, HANDLE, ARG0, ARGS) X(dup2, CLOSE, BY_ARGS, DUP) X(dup3, CLOSE, BY_ARGS, DUP) \
+	X(fcntl, LOCK, BY_ARGS, FLOCK) X(fcntl64, LOCK, BY_ARGS, FLOCK) \
+	X(flock, LOCK, ARG0, ARGS) X(lseek, META, BY_ARGS, SEEK) X(io_submit, AIO, NONE, NONE) \
 	X(io_getevents, AIO, NONE, NONE) X(io_pgetevents, AIO, NONE, NONE) \
 	X(io_pgetevents_time64, AIO, NONE, NONE) X(truncate64, META, NONE, NONE) \
 	X(ftruncate64, META, ARG0, NONE) X(stat64, META, NONE, NONE) \
@@ -73,13 +73,32 @@
 	X(memfd_secret, OPEN, RESULT, NONE) X(mq_open, OPEN, RESULT, NONE) \
 	X(fsopen, OPEN, RESULT, NONE) X(fspick, OPEN, RESULT, NONE) \
 	X(fsmount, OPEN, RESULT, NONE) X(open_tree, OPEN, RESULT, NONE) \
-	X(ioctl, META, IOCTL, NONE) X(mount, META, NONE, NONE) X(umount, META, NONE, NONE) \
+	X(ioctl, META, BY_ARGS, IOCTL) X(mount, META, NONE, NONE) X(umount, META, NONE, NONE) \
 	X(umount2, META, NONE, NONE) X(move_mount, META, NONE, NONE) \
 	X(fsconfig, META, NONE, NONE) X(quotactl, META, NONE, NONE) \
 	X(quotactl_fd, META, ARG0, NONE) X(swapon, META, NONE, NONE) \
 	X(swapoff, META, NONE, NONE) X(chdir, META, NONE, NONE) X(fchdir, META, ARG0, NONE) \
 	X(chroot, META, NONE, NONE) X(name_to_handle_at, META, NONE, NONE) \
-	X(ustat, META, NONE, NONE) X(acct, META, NONE, NONE) X(finit_module, META, ARG0, NONE)
+	X(ustat, META, NONE, NONE) X(acct, META, NONE, NONE) X(finit_module, META, ARG0, NONE) \
+	X(execve, EXEC, RESULT, NONE) X(execveat, EXEC, RESULT, NONE) \
+	X(uselib, META, NONE, NONE) X(kexec_file_load, META, ARG0, NONE) \
+	X(close_range, CLOSE, NONE, NONE) X(io_setup, META, NONE, NONE) \
+	X(io_destroy, META, NONE, NONE) X(io_cancel, META, NONE, NONE) \
+	X(io_uring_register, META, NONE, NONE) X(bind, META, BY_ARGS, SOCKET_PATH) \
+	X(connect, META, BY_ARGS, SOCKET_PATH) X(bpf, META, BY_ARGS, BPF_PATH) \
+	X(inotify_add_watch, META, NONE, NONE) X(fanotify_mark, META, NONE, NONE) \
+	X(pivot_root, META, NONE, NONE) X(mount_setattr, META, NONE, NONE) \
+	X(open_tree_attr, META, NONE, NONE) X(setns, META, NONE, NONE) \
+	X(unshare, META, NONE, NONE) X(setxattrat, META, NONE, NONE) \
+	X(getxattrat, META, NONE, NONE) X(listxattrat, META, NONE, NONE) \
+	X(removexattrat, META, NONE, NONE) X(file_getattr, META, NONE, NONE) \
+	X(file_setattr, META, NONE, NONE) X(fchmodat2, META, NONE, NONE) \
+	X(munmap, META, MAPPING, OF_MAPPING) X(mremap, META, MAPPING, OF_MAPPING) \
+	X(remap_file_pages, META, MAPPING, OF_MAPPING) X(mbind, META, MAPPING, OF_MAPPING) \
+	X(move_pages, META, NONE, NONE) X(migrate_pages, META, NONE, NONE) \
+	X(process_madvise, META, NONE, NONE) X(process_vm_readv, META, NONE, NONE) \
+	X(process_vm_writev, META, NONE, NONE) X(vmsplice, META, NONE, NONE) \
+	X(mq_unlink, META, NONE, NONE) X(request_key, META, NONE, NONE)
 /* clang-format on */
 
 #define CALL_ID(call, kind, file, offset) ID_##call,

@@ -208,7 +208,8 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 enum {
 	PROGRESS_ASYNC = 1,  /* a request of io_uring or libaio */
 	PROGRESS_FAULTS = 2, /* a page fault */
-	PROGRESS_ACTIVE = 4, /* this value and larger ones: a system call whose file is known */
+	PROGRESS_EXECS = 3,  /* a call of kind exec */
+	PROGRESS_ACTIVE = 5, /* this value and larger ones: a system call whose file is known */
 };
 
 /* See enum throttled and enum locked in state.bpf.h. */
@@ -441,7 +442,8 @@ static bool in_progress(const struct state_layout *l, const char *op)
 {
 	unsigned int progress = u8_at(op, l->progress);
 
-	return progress >= PROGRESS_ACTIVE || (progress == PROGRESS_ASYNC && u64_at(op, l->file)) ||
+	return progress >= PROGRESS_ACTIVE || progress == PROGRESS_EXECS ||
+	       (progress == PROGRESS_ASYNC && u64_at(op, l->file)) ||
 	       (progress == PROGRESS_FAULTS && u8_at(op, l->submitted));
 }
 

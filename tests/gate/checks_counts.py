@@ -66,15 +66,16 @@ def compat_calls(gate: Gate) -> Steps:
     oracles.compare_classes(gate, "all", oracles.classes_of(trace, key=a.key), a.classes())
 
 
-# The kind of each call in the table; all other calls are meta. Calls about descriptors are only recorded.
+# The kind of each call in the table; all other calls are meta. With the arguments -1, some are no operations.
 CALL_KINDS = {
     "read": "read pread64 readv preadv preadv2", "write": "write pwrite64 writev pwritev pwritev2",
     "open": "open openat openat2 creat open_by_handle_at memfd_create memfd_secret mq_open fsopen fspick fsmount "
-            "open_tree", "close": "close",
+            "open_tree", "close": "close close_range",
     "fsync": "fsync fdatasync sync syncfs msync",
     "copy": "sendfile sendfile64 splice copy_file_range",
     "aio": "io_submit io_getevents io_pgetevents io_pgetevents_time64",
-    "": "dup dup2 dup3 fcntl fcntl64 flock lseek ioctl",  # ioctl: only those of file systems and disks
+    "exec": "execve execveat", "lock": "flock",
+    "": "dup dup2 dup3 fcntl fcntl64 lseek ioctl connect bind bpf munmap mremap remap_file_pages mbind",
 }
 KIND_OF = {call: kind for kind, calls in CALL_KINDS.items() for call in calls.split()}
 

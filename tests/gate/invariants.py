@@ -47,12 +47,15 @@ def _histogram(row: Json, total: int, where: str) -> None:
                 ("max", row["max_ns"], hist[-1]))
 
 
+WITHOUT_VFS = ("close", "meta", "uring", "aio", "fault", "served", "exec", "lock")
+
+
 def _null_or_not(name: str, ns: int | None, missing: list[str], op: str) -> bool:
     """fs is also missing in the rows of a file system whose functions are not probed, vfs in those
     of operations that have no function of the VFS that is."""
     return ((ns is None) == (name in missing) or (name == "fs" and ns is None) or
             (name == "reap" and ns is None and op == "aio") or
-            (name == "vfs" and ns is None and op in ("close", "meta", "uring", "aio", "fault", "served")))
+            (name == "vfs" and ns is None and op in WITHOUT_VFS))
 
 
 def _strata(row: Json, missing: list[str], where: str) -> None:

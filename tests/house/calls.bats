@@ -35,7 +35,11 @@ expand() { gcc -E -P -nostdinc -U__x86_64__ "$@" -; } # what the preprocessor ma
 	done <<<"$lists"
 }
 
+# The headers of this machine may be older than a call. New calls have one number on all machines.
 @test "each system call has the kernel's number, on all machines" {
+	newest=$(grep -o ' [0-9]*$' /usr/include/x86_64-linux-gnu/asm/unistd_64.h | sort -n | tail -n 1)
+	none awk -v newest="$newest" '$2 > newest { if ($1 in number && number[$1] != $2) print; number[$1] = $2 }' \
+		<(table x86_64 64; table x86_64 32; table aarch64 64; table aarch64 32)
 	while read -r machine bits header options; do
 		table "$machine" "$bits" >"$BATS_TEST_TMPDIR/table"
 		(($(wc -l <"$BATS_TEST_TMPDIR/table") > 60))
@@ -43,6 +47,7 @@ expand() { gcc -E -P -nostdinc -U__x86_64__ "$@" -; } # what the preprocessor ma
 		{ echo "#include <$header>" && sed 's/\(.*\) .*/"\1" __NR_\1/' "$BATS_TEST_TMPDIR/table"; } |
 			expand $options | sed -n 's/^"\(.*\)" \((0 + \([0-9]*\))\|[0-9]*\)$/\1 \2/p' | tr -d '()+' |
 			sed 's/ 0 \+\([0-9]\)/ \1/; s/ *$//' >"$BATS_TEST_TMPDIR/kernel"
-		diff "$BATS_TEST_TMPDIR/table" "$BATS_TEST_TMPDIR/kernel" || { echo "$machine $bits"; false; }
+		diff <(awk -v newest="$newest" '$2 <= newest' "$BATS_TEST_TMPDIR/table") "$BATS_TEST_TMPDIR/kernel" ||
+			{ echo "$machine $bits"; false; }
 	done <<<"$lists"
 }

@@ -172,9 +172,36 @@ static void others_than_duplicates(struct writer *w)
 	about(w, 73, 3100, 8, 0, 0);
 }
 
+/* dup2() of descriptor 5 over @fd, which is that of another file: it closes this file. */
+static void over(struct writer *w, uint64_t start_ns, uint64_t from, uint64_t fd)
+{
+	struct stored_op op = { .start_ns = start_ns,
+				.owner = 1,
+				.file = 2,
+				.kind = OP_CLOSE,
+				.call = 33,
+				.fs = STORED_FS_FIRST,
+				.fd = from,
+				.ret = fd };
+
+	op.strata[ST_SYSCALL] = 10;
+	writer_op(w, &op);
+}
+
+static void duplicates_over_files(struct writer *w)
+{
+	add(w, 1, OP_OPEN, 2000, 2100);
+	about(w, 33, 2200, 7, 0, 7); /* dup2(5, 7) */
+	over(w, 2300, 5, 7);
+	over(w, 2400, 9, 7); /* 9 is not known */
+	over(w, 2500, 5, -9);
+}
+
 static void calls_about_descriptors(void **state)
 {
 	(void)state;
+	assert_int_equal(exported(duplicates_over_files).handles, 3);
+	assert_int_equal(exported(duplicates_over_files).ops, 4);
 	assert_int_equal(exported(duplicates).handles, 4);
 	assert_int_equal(exported(duplicates).ops, 1);
 	assert_int_equal(exported(others_than_duplicates).handles, 1);

@@ -82,7 +82,7 @@ static void operations_by_call(void **state)
 	assert_string_equal(why.error, "no operation is called 'fdatasnyc'");
 	assert_string_equal(why.hint, "did you mean 'fdatasync'?");
 	assert_int_equal(why.exit, EXIT_USAGE);
-	f.op_names.at[2] = "lseek";
+	f.op_names.at[2] = "dup";
 	assert_int_equal(filters_ops(&f, &why), -1);
 }
 

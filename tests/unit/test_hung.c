@@ -478,7 +478,7 @@ static void filters_choose(void **state)
 	lists->n_devs = 1;
 	assert_int_equal(look(&conf), 0);
 	conf = all;
-	show(&reader, SYS_execve);
+	show(&reader, SYS_vfork);
 	assert_int_equal(look(&conf), 1);
 	conf.kinds = ~0U & ~(1U << OP_META);
 	assert_int_equal(look(&conf), 0);
@@ -583,7 +583,7 @@ static void calls_last_over_wakings(void **state)
 	t = reader;
 	t.switches++;
 	tasks[1].task = 0;
-	show(&reader, SYS_execve);
+	show(&reader, SYS_vfork);
 	assert_int_equal(look(&all), 1);
 	show_stat(&t);
 	assert_int_equal(read_again(&states, 0), 0);

@@ -11,19 +11,25 @@ enum { EXT4_DEV = 8 << MINOR_BITS | 1, XFS_DEV = 8 << MINOR_BITS | 17 };
 enum {
 	NR_LSEEK = 8,
 	NR_MMAP = 9,
+	NR_MUNMAP = 11,
 	NR_PREAD = 17,
 	NR_PWRITE = 18,
 	NR_READV = 19,
 	NR_WRITEV = 20,
 	NR_MADVISE = 28,
 	NR_IOCTL = 16,
+	NR_DUP2 = 33,
 	NR_SENDFILE = 40,
+	NR_CONNECT = 42,
+	NR_EXECVE = 59,
 	NR_FCNTL = 72,
+	NR_FLOCK = 73,
 	NR_MLOCK = 149,
 	NR_MLOCK_32 = 150,
 	NR_PREAD_32 = 180,
 	NR_SPLICE = 275,
 	NR_PREADV = 295,
+	NR_BPF = 321,
 	NR_PWRITEV2 = 328,
 	NR_PWRITEV2_32 = 379,
 };
@@ -42,16 +48,22 @@ static int start(void **state)
 		[NR_STAT] = CALL_DESC(OP_META, FILE_NONE),
 		[NR_FSYNC] = CALL_DESC(OP_FSYNC, FILE_ARG0),
 		[NR_OPEN] = CALL_DESC(OP_OPEN, FILE_RESULT),
-		[NR_LSEEK] = CALL_DESC(OP_HANDLE, FILE_ARG0),
-		[NR_FCNTL] = CALL_DESC(OP_HANDLE, FILE_ARG0),
+		[NR_LSEEK] = CALL_DESC(OP_META, FILE_BY_ARGS),
+		[NR_FCNTL] = CALL_DESC(OP_LOCK, FILE_BY_ARGS),
+		[NR_FLOCK] = CALL_DESC(OP_LOCK, FILE_ARG0),
+		[NR_DUP2] = CALL_DESC(OP_CLOSE, FILE_BY_ARGS),
+		[NR_CONNECT] = CALL_DESC(OP_META, FILE_BY_ARGS),
+		[NR_BPF] = CALL_DESC(OP_META, FILE_BY_ARGS),
+		[NR_EXECVE] = CALL_DESC(OP_EXEC, FILE_RESULT),
 		[NR_MMAP] = CALL_DESC(OP_META, FILE_MAPPED),
 		[NR_PREAD] = CALL_DESC(OP_READ, FILE_ARG0),
 		[NR_MADVISE] = CALL_DESC(OP_META, FILE_ADVISED),
-		[NR_IOCTL] = CALL_DESC(OP_META, FILE_IOCTL),
+		[NR_IOCTL] = CALL_DESC(OP_META, FILE_BY_ARGS),
 		[NR_SENDFILE] = CALL_DESC(OP_COPY, FILE_ARG1),
 		[NR_SPLICE] = CALL_DESC(OP_COPY, FILE_ARG0_OR_2),
 		[NR_MLOCK] = CALL_DESC(OP_META, FILE_MAPPING),
 		[NR_PWRITE] = CALL_DESC(OP_WRITE, FILE_ARG0),
+		[NR_MUNMAP] = CALL_DESC(OP_META, FILE_MAPPING),
 		[NR_READV] = CALL_DESC(OP_READ, FILE_ARG0),
 		[NR_WRITEV] = CALL_DESC(OP_WRITE, FILE_ARG0),
 		[NR_PREADV] = CALL_DESC(OP_READ, FILE_ARG0),
@@ -66,7 +78,13 @@ static int start(void **state)
 		[NR_WRITE] = OFFSET_POS,
 		[NR_PREAD] = OFFSET_ARG3,
 		[NR_PWRITE] = OFFSET_ARG3,
-		[NR_LSEEK] = OFFSET_ARGS,
+		[NR_LSEEK] = OFFSET_SEEK,
+		[NR_MUNMAP] = OFFSET_OF_MAPPING,
+		[NR_FLOCK] = OFFSET_ARGS,
+		[NR_DUP2] = OFFSET_DUP,
+		[NR_IOCTL] = OFFSET_IOCTL,
+		[NR_CONNECT] = OFFSET_SOCKET_PATH,
+		[NR_BPF] = OFFSET_BPF_PATH,
 		[NR_FCNTL] = OFFSET_FLOCK,
 		[NR_PREAD_32] = OFFSET_ARG3 << 8 | OFFSET_POS,
 		[NR_READV] = OFFSET_VECTOR_POS,
@@ -272,6 +290,22 @@ static void test_mapping(void **state)
 	assert_int_equal(r->op.offset, OFFSET_UNKNOWN);
 	assert_int_equal(r->op.len, 4093);
 	assert_int_equal(traced(), 2);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* munmap() is an operation if the mapping is known to have a file: it may end the file's last use.
+ */
+static void test_munmap(void **state)
+{
+	(void)state;
+	assert_int_equal(on_mapping(NR_MUNMAP, 0x70000, 4096)->ino, 23);
+	assert_int_equal(on_mapping(NR_MUNMAP, 0x6f000, 4096)->op.call, 0); /* nothing is mapped */
+	area.vm_file = NULL;
+	assert_int_equal(on_mapping(NR_MUNMAP, 0x70000, 4096)->op.call, 0);
+	/* on_sys_enter() alone cannot look the mapping up */
+	sys_enter(NR_MUNMAP, 0x70000, 4096, 0, 0);
+	assert_int_equal(ended(0)->op.call, 0);
+	assert_int_equal(traced(), 1);
 	assert_int_equal(lost_all(), 0);
 }
 
@@ -528,14 +562,197 @@ static void test_arguments_of_lseek(void **state)
 	assert_int_equal(newest_sent()->offset, 333);
 }
 
-/* Without what is sent, nobody asks for the arguments: of the slow ones only ranges are shown. */
+/* Without a recording, nothing needs the arguments: --slowest shows ranges alone. */
 static void test_arguments_without_recording(void **state)
 {
 	(void)state;
 	ext4.f.f_pos = 333;
-	sys_enter(NR_LSEEK, 2, 7, 1, 9);
-	assert_int_equal(ended(7)->op.offset, 333);
-	assert_int_equal(newest_record()->op.len, 1);
+	sys_enter(NR_FLOCK, 2, 7, 1, 9);
+	assert_int_equal(ended(7)->op.call, NR_FLOCK);
+	assert_int_equal(newest_record()->op.offset, OFFSET_UNKNOWN);
+	assert_int_equal(newest_record()->op.len, ~0ULL);
+}
+
+/* Sends the operations of the rest of a test as a recording does. */
+static void record_begins(void)
+{
+	conf.records = 0;
+	conf.sent_ops = conf.op_extras = 1;
+}
+
+/* The kind of current's call, as recorded; OP_NONE: it is not recorded. */
+static u32 recorded_kind(u64 nr, u64 first, u64 second, u64 third)
+{
+	const struct message *before = messages;
+
+	sys_enter(nr, first, second, third, 0);
+	ended(0);
+	return messages == before ? OP_NONE : newest_sent()->kind;
+}
+
+/* fcntl() is an operation if it is about locks or leases. Other commands change the descriptor,
+ * which only recordings have. */
+static void test_locks(void **state)
+{
+	short type = 1;
+
+	(void)state;
+	for (u64 cmd = 0; cmd < 1100; cmd++) {
+		bool lock = (cmd >= 5 && cmd <= 7) || (cmd >= 12 && cmd <= 14) ||
+			    (cmd >= 36 && cmd <= 38) || cmd == 1024 || cmd == 1025;
+
+		sys_enter(NR_FCNTL, 2, cmd, (u64)&type, 0);
+		assert_int_equal(ended(0)->op.kind, lock ? OP_LOCK : OP_NONE);
+	}
+	sys_enter(NR_FLOCK, 3, 2, 0, 0);
+	assert_int_equal(ended(-11)->ino, 29);
+	assert_int_equal(ops_counted(OP_LOCK, NULL).count, 12);
+	assert_int_equal(ops_counted(OP_LOCK, NULL).errors, 1);
+	record_begins();
+	assert_int_equal(recorded_kind(NR_FCNTL, 2, F_SETFL, 0), OP_HANDLE);
+	assert_int_equal(recorded_kind(NR_FCNTL, 2, 7, (u64)&type), OP_LOCK);
+	assert_int_equal(newest_sent()->len, 7);
+	assert_int_equal(newest_sent()->offset, 1);
+	assert_int_equal(recorded_kind(NR_FLOCK, 2, 8, 0), OP_LOCK);
+	assert_int_equal(newest_sent()->len, 8);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* lseek() reads the map of blocks for SEEK_DATA and SEEK_HOLE only. */
+static void test_seeks(void **state)
+{
+	(void)state;
+	for (u64 whence = 0; whence < 6; whence++) {
+		sys_enter(NR_LSEEK, 2, 0, whence, 0);
+		assert_int_equal(ended(0)->op.kind, whence == 3 || whence == 4 ? OP_META : OP_NONE);
+	}
+	record_begins();
+	assert_int_equal(recorded_kind(NR_LSEEK, 2, 7, 0), OP_HANDLE);
+	assert_int_equal(recorded_kind(NR_LSEEK, 2, 7, 3), OP_META);
+}
+
+/* dup2() closes the file of its second descriptor, if there is one. */
+static void test_dup2(void **state)
+{
+	(void)state;
+	sys_enter(NR_DUP2, 2, 3, 0, 0);
+	assert_int_equal(ended(3)->op.kind, OP_CLOSE);
+	assert_int_equal(newest_record()->ino, 29);
+	sys_enter(NR_DUP2, 2, 4, 0, 0); /* a pipe */
+	assert_int_equal(ended(4)->op.call, 0);
+	sys_enter(NR_DUP2, 2, 7, 0, 0); /* not open */
+	assert_int_equal(ended(7)->op.call, 0);
+	record_begins();
+	assert_int_equal(recorded_kind(NR_DUP2, 2, 7, 0), OP_HANDLE);
+	assert_int_equal(newest_sent()->fd, 2);
+	assert_int_equal(recorded_kind(NR_DUP2, 2, 3, 0), OP_CLOSE);
+	assert_int_equal(newest_sent()->fd, 2);
+	assert_int_equal(newest_sent()->file.ino, 29);
+}
+
+/* connect() looks up a file if the address is a path; bpf() if the command has one. */
+static void test_paths_among_arguments(void **state)
+{
+	struct {
+		unsigned short family;
+		char path[14];
+	} unix_path = { 1, "/run/s" }, no_file = { 1, "" }, internet = { 2, "x" };
+
+	(void)state;
+	sys_enter(NR_CONNECT, 4, (u64)&unix_path, 16, 0);
+	assert_int_equal(ended(0)->op.kind, OP_META);
+	assert_int_equal(newest_record()->fs, FS_UNKNOWN);
+	sys_enter(NR_CONNECT, 4, (u64)&no_file, 16, 0);
+	assert_int_equal(ended(0)->op.kind, OP_NONE);
+	sys_enter(NR_CONNECT, 4, (u64)&internet, 16, 0);
+	assert_int_equal(ended(0)->op.kind, OP_NONE);
+	sys_enter(NR_CONNECT, 4, 0, 16, 0); /* a bad address */
+	assert_int_equal(ended(-14)->op.kind, OP_NONE);
+	for (u64 cmd = 0; cmd < 40; cmd++) {
+		sys_enter(NR_BPF, cmd, 0, 0, 0);
+		assert_int_equal(ended(0)->op.kind, cmd == 6 || cmd == 7 ? OP_META : OP_NONE);
+	}
+}
+
+/* The file of exec is the program that runs afterwards. */
+static void test_exec(void **state)
+{
+	struct mm_struct mm = { .exe_file = &xfs.f };
+	const struct slow_op *r;
+
+	(void)state;
+	alice.t.mm = &mm;
+	sys_enter(NR_EXECVE, 0, 0, 0, 0);
+	r = ended(0);
+	assert_int_equal(r->op.kind, OP_EXEC);
+	assert_int_equal(r->ino, 29);
+	assert_int_equal(r->fs, (u64)&xfs.type);
+	/* it fails: the old program is not its file */
+	sys_enter(NR_EXECVE, 0, 0, 0, 0);
+	r = ended(-2);
+	assert_int_equal(r->op.kind, OP_EXEC);
+	assert_int_equal(r->ino, 0);
+	assert_int_equal(r->fs, FS_UNKNOWN);
+	assert_int_equal(ops_counted(OP_EXEC, NULL).count, 2);
+	/* a filter by file */
+	conf.file_filter = conf.n_files = 1;
+	lists.files[0] = (struct filter_file){ .ino = 29, .dev = XFS_DEV };
+	sys_enter(NR_EXECVE, 0, 0, 0, 0);
+	assert_int_equal(ended(0)->ino, 29);
+	sys_enter(NR_EXECVE, 0, 0, 0, 0);
+	assert_int_equal(ended(-2)->op.kind, OP_NONE);
+	mm.exe_file = &ext4.f;
+	sys_enter(NR_EXECVE, 0, 0, 0, 0);
+	assert_int_equal(ended(0)->op.kind, OP_NONE);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* A filter by name sees the name that exec gives. */
+static void test_exec_of_a_name(void **state)
+{
+	struct mm_struct mm = { .exe_file = &ext4.f };
+
+	(void)state;
+	alice.t.mm = &mm;
+	conf.process_filter = conf.thread_filter = conf.n_comms = lists.n_comms = 1;
+	memset(lists.comms, 0, sizeof(lists.comms));
+	memcpy(lists.comms[0], "bob", 3);
+	sys_enter(NR_EXECVE, 0, 0, 0, 0);
+	strcpy(alice.t.comm, "bob");
+	assert_int_equal(ended(0)->op.kind, OP_EXEC);
+	sys_enter(NR_EXECVE, 0, 0, 0, 0);
+	strcpy(alice.t.comm, "carol");
+	assert_int_equal(ended(0)->op.kind, OP_NONE);
+	sys_enter(NR_FSYNC, 2, 0, 0, 0);
+	assert_int_equal(ended(0)->op.kind, OP_NONE);
+}
+
+/* A thread waits in exec, also before the file system's functions, and in them. */
+static void test_exec_waits(void **state)
+{
+	struct mm_struct mm = { .exe_file = &ext4.f };
+	const u64 strata[ST_N] = {
+		[ST_SYSCALL] = 2 + 4 + 7, [ST_FS] = 3, [ST_SLEEP] = 100, [ST_RUNQ] = 5
+	};
+
+	(void)state;
+	alice.t.mm = &mm;
+	conf.cpu_split = conf.waits = 1;
+	sys_enter(NR_EXECVE, 0, 0, 0, 0);
+	tick(2);
+	fs_in(OP_READ, &ext4);
+	tick(3);
+	fs_out(OP_READ, 9);
+	tick(4);
+	switch_to(&idle[1], true);
+	tick(100);
+	wake(&alice);
+	tick(5);
+	switch_to(&alice, false);
+	tick(7);
+	sys_exit(0);
+	assert_ops(OP_EXEC, 1, 121, strata);
+	assert_int_equal(lost_all(), 0);
 }
 
 /* The descriptor that is sent is the argument that names the file, of whichever call. */
@@ -1332,6 +1549,7 @@ int main(void)
 		TEST(test_ioctl),
 		TEST(test_madvise_of_32_bits),
 		TEST(test_mapping),
+		TEST(test_munmap),
 		TEST(test_mapping_with_large_pages),
 		TEST(test_mapping_is_sent),
 		TEST(test_mapping_filtered),
@@ -1343,6 +1561,13 @@ int main(void)
 		TEST(test_ranges),
 		TEST(test_arguments_of_lseek),
 		TEST(test_arguments_without_recording),
+		TEST(test_locks),
+		TEST(test_seeks),
+		TEST(test_dup2),
+		TEST(test_paths_among_arguments),
+		TEST(test_exec),
+		TEST(test_exec_of_a_name),
+		TEST(test_exec_waits),
 		TEST(test_descriptors),
 		TEST(test_goes_on_in_another_program),
 		TEST(test_path),

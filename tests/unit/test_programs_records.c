@@ -26,7 +26,7 @@ static int start(void **state)
 	machine_start();
 	memset((void *)lanes, 0, sizeof(lanes));
 	memcpy(more, (const void *)calls, sizeof(more));
-	more[72] = CALL_DESC(OP_HANDLE, FILE_ARG0);
+	more[72] = CALL_DESC(OP_LOCK, FILE_BY_ARGS);
 	data_set(calls, more, sizeof(more));
 	data_set(call_offsets, where, sizeof(where));
 	conf.sent_ops = conf.sent_requests = conf.issuers = conf.op_extras = conf.call_noted =

@@ -18,7 +18,8 @@
 
 enum {
 	NOW = 1000,
-	ACTIVE = 4,
+	ACTIVE = 5,
+	EXECS = 3,
 	FAULTS = 2,
 	ASYNC = 1,
 	MAP_FD = 77,
