@@ -170,5 +170,5 @@ for i in range(23): os.write(f, b\"x\"); os.fsync(f)" "$0")' "$dir/mine"
 	expect 0 breakdown 0.1 2 -- sh -c "sleep 1; touch '$tmp/done'; exit 7"
 	wait_until test -e "$tmp/done"
 	expect 0 breakdown --help
-	[[ $(grep -cE '(time|intervals); a command goes on running' <<<"$output") == 2 ]]
+	[[ $(grep -cE '(time|intervals); a command goes\b' <<<"$output") == 2 ]]
 }
