@@ -115,6 +115,7 @@ void explain_scan_item_fill(struct scan_item *ret, struct scan *s, const struct 
 {
 	const struct catalog *c = &s->rec->catalog;
 	const struct stored_request *rq = &ev->request;
+	bool ranged = ev->kind == CHUNK_OPS && stored_op_has_range(&ev->op);
 
 	if (ev->kind == CHUNK_OPS) {
 		*ret = (struct scan_item){ .op = &ev->op,
@@ -122,8 +123,8 @@ void explain_scan_item_fill(struct scan_item *ret, struct scan *s, const struct 
 					   .file = ev->op.file,
 					   .start_ns = ev->op.start_ns,
 					   .total_ns = stored_op_total(&ev->op),
-					   .offset = ev->op.offset,
-					   .len = ev->op.len };
+					   .offset = ranged ? ev->op.offset : NO_VALUE,
+					   .len = ranged ? ev->op.len : NO_VALUE };
 		ret->disk = disk_of(s, FILE_KEY_DEV(catalog_file(c, ret->file)->key));
 	} else {
 		*ret = (struct scan_item){ .rq = rq,

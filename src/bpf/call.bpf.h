@@ -347,11 +347,14 @@ static __always_inline void call_begins_with_file(struct pt_regs *regs, u32 nr, 
 		 bpf_ktime_get_ns());
 }
 
-/* Whether a thread which the filters reject may pass them once its call has returned: exec gives
- * the thread another name. */
+/* Whether a call may pass the filters by process, which have rejected current: exec makes the
+ * tool's child the command, and gives a thread another name. */
 static __always_inline bool exec_may_pass(u32 desc)
 {
-	return CALL_KIND(desc) == OP_EXEC && CONF(n_comms);
+	if (CALL_KIND(desc) != OP_EXEC)
+		return false;
+	child_begins(bpf_get_current_pid_tgid() >> 32);
+	return CONF(n_comms) || current_passes();
 }
 
 /* Begins a call which copies from one file to another. */

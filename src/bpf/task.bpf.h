@@ -281,6 +281,17 @@ static __always_inline void thread_counts(bool begins)
 	atomic_add(&live.threads.done, 1);
 }
 
+/* The process with id @tgid executes a program. If it is the tool's child, it is tracked from now
+ * on. A backup, and the event at the end of exec, find this done. */
+static __always_inline void child_begins(u32 tgid)
+{
+	if (!CONF(all_young) || !live.child || live.child != tgid)
+		return;
+	live.child = 0;
+	group_track(tgid, true);
+	thread_counts(true);
+}
+
 /* Whether io_uring created the thread: no event reports its birth. Older kernels (6.1) have cleared
  * PF_IO_WORKER by the time the thread ends, so its name decides. */
 static __always_inline bool is_io_thread(struct task_struct *p)

@@ -245,7 +245,8 @@ LEVEL_PROGRAMS(on_sched_waking, "tp_btf/sched_waking", sched_waking)
 
 /*
  * sched_process_fork(parent, child): the tool forks one child after its probes are live. This child
- * is tracked from its exec on, since it is the tool until then, and so are all its descendants.
+ * is tracked from the entry of its exec on, since it is the tool until then, and so are all its
+ * descendants.
  * With --children, processes are tracked whose bits the tool sets (`src/trace/track.c`), and their
  * descendants.
  *
@@ -281,11 +282,7 @@ int on_exec(u64 *ctx)
 
 	if (t)
 		task_set_id(t);
-	if (CONF(all_young) && live.child && live.child == (u32)p->tgid) {
-		live.child = 0; /* the backup finds it done */
-		group_track(p->tgid, true);
-		thread_counts(true);
-	}
+	child_begins(p->tgid); /* if its call was not seen, since it is not traced */
 	return 0;
 }
 

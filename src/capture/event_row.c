@@ -106,11 +106,18 @@ static const char *call_find(struct event_names *n, unsigned short call,
 	return slot->name;
 }
 
+/* Whether the call @name, which may be NULL, seeks. Its offset and length are its arguments. */
+static bool is_seek(const char *name)
+{
+	return name && !strcmp(name, "lseek");
+}
+
 static void fill_op(struct event_row *s, struct event_names *n, const struct stored_op *op,
 		    const char *(*call_name)(unsigned short call))
 {
 	const struct catalog *c = &s->rec->catalog;
 	const struct catalog_file *f = catalog_file(c, op->file);
+	bool ranged;
 
 	s->op = op;
 	s->op_name = op_name(op->kind);
@@ -120,8 +127,9 @@ static void fill_op(struct event_row *s, struct event_names *n, const struct sto
 	s->dev = dev_find(n, c, FILE_KEY_DEV(f->key));
 	s->ino = f->ino;
 	s->path = path_find(n, c, op->file, f);
-	s->offset = op->offset;
-	s->len = op->len;
+	ranged = stored_op_has_range(op) && !is_seek(s->call);
+	s->offset = ranged ? op->offset : ~0ULL;
+	s->len = ranged ? op->len : ~0ULL;
 }
 
 static void fill_request(struct event_row *s, struct event_names *n,

@@ -142,6 +142,13 @@ static inline uint64_t stored_op_total(const struct stored_op *op)
 	return total;
 }
 
+/* Whether offset and length of an operation are a range of its file. Those of a file lock are the
+ * arguments of its call. */
+static inline bool stored_op_has_range(const struct stored_op *op)
+{
+	return op->kind != OP_LOCK;
+}
+
 /* Whether the result of an operation of kind @acts is a number of bytes. */
 static inline bool stored_op_returns_bytes(unsigned int acts)
 {

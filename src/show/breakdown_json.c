@@ -174,13 +174,14 @@ static void put_rq(struct writer *w, const struct rq_row *r)
 static void put_file(struct json *j, const struct slow_op *r)
 {
 	char *path = breakdown_record_path(r), dev[24];
+	bool ranged = stored_op_has_range(&r->op);
 
 	snprintf(dev, sizeof(dev), "%u:%u", DEV_MAJOR(r->dev), DEV_MINOR(r->dev));
 	json_put_string(j, "path", path);
 	json_put_string(j, "dev", dev);
 	json_put_uint(j, "ino", r->ino);
-	put_known(j, "offset", r->op.offset, r->op.offset != ~0ULL);
-	put_known(j, "len", r->op.len, r->op.len != ~0ULL);
+	put_known(j, "offset", r->op.offset, ranged && r->op.offset != ~0ULL);
+	put_known(j, "len", r->op.len, ranged && r->op.len != ~0ULL);
 	free(path);
 }
 

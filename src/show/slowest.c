@@ -67,9 +67,9 @@ static void put_range(struct text_out *o, const struct breakdown_view *v, const 
 	char line[160];
 	int n = 0;
 
-	if (r->op.offset != ~0ULL)
+	if (r->op.offset != ~0ULL && stored_op_has_range(&r->op))
 		n = snprintf(line, sizeof(line), "offset %" PRIu64 "  ", r->op.offset);
-	if (r->op.len != ~0ULL)
+	if (r->op.len != ~0ULL && stored_op_has_range(&r->op))
 		n += snprintf(line + n, sizeof(line) - n, "length %s  ", text_count(r->op.len).s);
 	n += snprintf(line + n, sizeof(line) - n, "result %s  %" PRIu64 " request%s",
 		      result_text(r->op.ret).s, r->op.requests, text_plural(r->op.requests));

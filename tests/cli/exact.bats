@@ -182,3 +182,33 @@ while os.read(f, 4096): pass' "$dir/file")
 	expect 0 report --by cache "$tmp/ahead.ios"
 	[[ $output == *"hit (read ahead)"* ]]
 }
+
+@test "exec: a command's own exec is an operation on its program, a failed one has no file" {
+	cp /bin/true "$dir/prog"
+	"$iostrata" breakdown -j --by file --op exec -- sh -c '"$1"; "$1"; "$1.not" 2>/dev/null; :' - \
+		"$dir/prog" >"$tmp/out"
+	json --arg f "$dir/prog" '[.ops[] | select(.key == $f) | [.op, .count, .errors]] == [["exec", 2, 0]]' "$tmp/out"
+	json '[.ops[] | select(.errors > 0) | [.op, .fs, .count == .errors]] == [["exec", null, true]]' "$tmp/out"
+	# a filter by the name that exec gives
+	"$iostrata" breakdown -j --comm prog --op exec -- sh -c '"$1"; "$1"; :' - "$dir/prog" >"$tmp/out"
+	json '[.ops[] | [.op, .count]] == [["exec", 2]]' "$tmp/out"
+}
+
+@test "lock: a wait for another process's lock is an operation, other commands of fcntl are not" {
+	"$iostrata" breakdown -j --by file -- "$python" -c 'import fcntl, os, sys, time
+file = open(sys.argv[1], "w")
+held = os.pipe()
+if not os.fork():
+    file = open(sys.argv[1], "w")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    os.write(held[1], b"x")
+    time.sleep(0.3)
+    os._exit(0)
+os.read(held[0], 1)
+fcntl.flock(file, fcntl.LOCK_EX)
+for i in range(23): fcntl.fcntl(file, fcntl.F_GETFL)
+fcntl.lockf(file, fcntl.LOCK_EX)' "$dir/file" >"$tmp/out"
+	json --arg f "$dir/file" '[.ops[] | select(.op == "lock" and .key == $f) | .count] == [3]' "$tmp/out"
+	json --arg f "$dir/file" \
+		'[.ops[] | select(.op == "lock" and .key == $f) | .total_ns > 250e6 and .total_ns < 30e9] == [true]' "$tmp/out"
+}

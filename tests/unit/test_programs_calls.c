@@ -1178,6 +1178,33 @@ static void forks_command(struct ktask *tool, struct ktask *child)
 	EVENT(on_exec, child);
 }
 
+/* The exec by which the tool's child becomes the command is the command's first operation. */
+static void test_exec_of_the_command(void **state)
+{
+	struct mm_struct mm = { .exe_file = &ext4.f };
+	struct ktask tool, child;
+
+	(void)state;
+	conf.tracked = conf.all_young = conf.process_filter = conf.thread_filter = 1;
+	task_init(&tool, TOOL, TOOL, "iostrata", 0);
+	task_init(&child, 2000, 2000, "child", 0);
+	child.t.mm = &mm;
+	forks(&tool, &child);
+	cpu_is(0, &child);
+	sys_enter(NR_FSYNC, 2, 0, 0, 0);
+	assert_int_equal(ended(0)->op.kind, OP_NONE);
+	sys_enter(NR_EXECVE, 0, 0, 0, 0); /* the first directory of PATH has no such program */
+	assert_int_equal(ended(-2)->op.kind, OP_EXEC);
+	sys_enter(NR_EXECVE, 0, 0, 0, 0);
+	EVENT(on_exec, &child);
+	assert_int_equal(ended(0)->ino, 23);
+	assert_int_equal(ops_counted(OP_EXEC, NULL).count, 2);
+	assert_int_equal(live.threads.begun, 1);
+	cpu_is(1, &alice);
+	sys_enter(NR_EXECVE, 0, 0, 0, 0);
+	assert_int_equal(ended(0)->op.kind, OP_NONE);
+}
+
 /* The time of the command's threads: of those that have ended, and of those that run so far. */
 /* The time of all threads until now, as user space reads it. */
 static u64 time_of_threads(void)
@@ -1585,6 +1612,7 @@ int main(void)
 		TEST(test_deep_cgroups),
 		TEST(test_name_as_a_number),
 		TEST(test_tracked_neighbours),
+		TEST(test_exec_of_the_command),
 		TEST(test_time_of_threads),
 		TEST(test_time_of_many_threads),
 		TEST(test_time_of_threads_unsettled),
