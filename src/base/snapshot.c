@@ -43,10 +43,11 @@ static int row_file_compare(const void *by, const void *file)
 const struct row_file *snapshot_files(const struct snapshot *sn, const unsigned long long by[2],
 				      size_t *ret_n)
 {
-	const struct row_file *first, *end = sn->files + sn->n_files, *at;
+	const struct row_file *first, *end, *at;
 
 	if (!sn->n_files)
 		return NULL;
+	end = sn->files + sn->n_files;
 	first = bsearch(by, sn->files, sn->n_files, sizeof(*sn->files), row_file_compare);
 	if (!first)
 		return NULL;
