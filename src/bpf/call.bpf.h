@@ -429,15 +429,23 @@ static __always_inline bool fd_learn(struct op *op, u32 fd, bool cast)
 	return !file_filtered();
 }
 
+/* Gives up the state of current, which was made for an exec that the filters by process reject now.
+ */
+static __always_inline void exec_forget(struct task_state *t)
+{
+	t->op.stage = 0;
+	barrier();
+	if (!t->turn)
+		task_forget(current_task());
+}
+
 /* Learns the file of exec, which returns @ret: the program that current executes now. False: it is
- * not traced. The filters by process see the new name of the thread. */
+ * not traced. */
 static __always_inline bool exec_learn(struct op *op, long ret)
 {
 	struct task_struct *task = (struct task_struct *)current_task();
 	struct file *file = ret ? NULL : BPF_CORE_READ(task, mm, exe_file);
 
-	if (!current_passes())
-		return false;
 	if (file)
 		return file_learn(&op->file, file_look(file, false), false);
 	return !file_filtered();
@@ -519,6 +527,10 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 			return;
 		}
 		if (op->progress == OP_EXECS) {
+			if (!current_passes()) { /* by the new name of the thread */
+				exec_forget(t);
+				return;
+			}
 			wanted = exec_learn(op, ret);
 		} else if (late || op->kind == OP_OPEN) {
 			fd = late ? call_first_arg(call_regs(ctx, perf)) : ret;

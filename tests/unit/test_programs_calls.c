@@ -723,6 +723,7 @@ static void test_exec_of_a_name(void **state)
 	sys_enter(NR_EXECVE, 0, 0, 0, 0);
 	strcpy(alice.t.comm, "carol");
 	assert_int_equal(ended(0)->op.kind, OP_NONE);
+	assert_null(task_lookup((u64)&alice)); /* nothing is kept for a thread that is not traced */
 	sys_enter(NR_FSYNC, 2, 0, 0, 0);
 	assert_int_equal(ended(0)->op.kind, OP_NONE);
 }
