@@ -351,10 +351,8 @@ static __always_inline void call_begins_with_file(struct pt_regs *regs, u32 nr, 
  * tool's child the command, and gives a thread another name. */
 static __always_inline bool exec_may_pass(u32 desc)
 {
-	if (CALL_KIND(desc) != OP_EXEC)
-		return false;
-	child_begins(bpf_get_current_pid_tgid() >> 32);
-	return CONF(n_comms) || current_passes();
+	return CALL_KIND(desc) == OP_EXEC &&
+	       (CONF(n_comms) || is_child(bpf_get_current_pid_tgid() >> 32));
 }
 
 /* Begins a call which copies from one file to another. */

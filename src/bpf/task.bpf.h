@@ -270,10 +270,10 @@ static __always_inline void group_track(u32 tgid, bool on)
 		atomic_add(word, on ? bit : -bit);
 }
 
-/* A tracked thread begins or ends. */
-static __always_inline void thread_counts(bool begins)
+/* A tracked thread begins or ends at @now. */
+static __always_inline void thread_counts(bool begins, u64 now)
 {
-	u64 at = bpf_ktime_get_ns() - live.since_ns;
+	u64 at = now - live.since_ns;
 
 	atomic_add(&live.threads.begun, 1);
 	atomic_add(&live.threads.living, begins ? 1 : -1);
@@ -281,15 +281,10 @@ static __always_inline void thread_counts(bool begins)
 	atomic_add(&live.threads.done, 1);
 }
 
-/* The process with id @tgid executes a program. If it is the tool's child, it is tracked from now
- * on. A backup, and the event at the end of exec, find this done. */
-static __always_inline void child_begins(u32 tgid)
+/* Whether @tgid is the tool's child, which has not executed the command yet. */
+static __always_inline bool is_child(u32 tgid)
 {
-	if (!CONF(all_young) || !live.child || live.child != tgid)
-		return;
-	live.child = 0;
-	group_track(tgid, true);
-	thread_counts(true);
+	return CONF(all_young) && live.child && live.child == tgid;
 }
 
 /* Whether io_uring created the thread: no event reports its birth. Older kernels (6.1) have cleared

@@ -245,8 +245,8 @@ LEVEL_PROGRAMS(on_sched_waking, "tp_btf/sched_waking", sched_waking)
 
 /*
  * sched_process_fork(parent, child): the tool forks one child after its probes are live. This child
- * is tracked from the entry of its exec on, since it is the tool until then, and so are all its
- * descendants.
+ * is tracked when it has executed the command, since it is the tool until then, and so are all its
+ * descendants. Its exec is the command's first operation.
  * With --children, processes are tracked whose bits the tool sets (`src/trace/track.c`), and their
  * descendants.
  *
@@ -268,7 +268,7 @@ int on_fork(u64 *ctx)
 	if (CONF(all_young) && is_tool(id))
 		live.child = child->tgid;
 	if (on && first_to_see(ctx, EV_FORK, child))
-		thread_counts(true);
+		thread_counts(true, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -282,7 +282,12 @@ int on_exec(u64 *ctx)
 
 	if (t)
 		task_set_id(t);
-	child_begins(p->tgid); /* if its call was not seen, since it is not traced */
+	if (is_child(p->tgid)) {
+		live.child = 0; /* the backup finds it done */
+		group_track(p->tgid, true);
+		thread_counts(true,
+			      t && t->op.progress == OP_EXECS ? t->op.start : bpf_ktime_get_ns());
+	}
 	return 0;
 }
 
@@ -308,7 +313,7 @@ int on_exit(u64 *ctx)
 		bpf_map_delete_elem(&clients, &tid);
 	if (CONF(tracked) && group_tracked(p->tgid) && !is_io_thread(p) &&
 	    first_to_see(ctx, EV_EXIT, p))
-		thread_counts(false);
+		thread_counts(false, bpf_ktime_get_ns());
 	return 0;
 }
 

@@ -82,7 +82,7 @@
 	X(ustat, META, NONE, NONE) X(acct, META, NONE, NONE) X(finit_module, META, ARG0, NONE) \
 	X(execve, EXEC, RESULT, NONE) X(execveat, EXEC, RESULT, NONE) \
 	X(uselib, META, NONE, NONE) X(kexec_file_load, META, ARG0, NONE) \
-	X(close_range, CLOSE, NONE, NONE) X(io_setup, META, NONE, NONE) \
+	X(close_range, CLOSE, ARG0, NONE) X(io_setup, META, NONE, NONE) \
 	X(io_destroy, META, NONE, NONE) X(io_cancel, META, NONE, NONE) \
 	X(io_uring_register, META, NONE, NONE) X(bind, META, BY_ARGS, SOCKET_PATH) \
 	X(connect, META, BY_ARGS, SOCKET_PATH) X(bpf, META, BY_ARGS, BPF_PATH) \
