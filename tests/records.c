@@ -145,7 +145,8 @@ static struct stored_op op_make(uint64_t ns)
 	static const unsigned short calls[OP_N] = {
 		[OP_READ] = 17,    [OP_WRITE] = 18,     [OP_OPEN] = 257,      [OP_CLOSE] = 3,
 		[OP_FSYNC] = 74,   [OP_COPY] = 40,      [OP_META] = 262,      [OP_URING] = 0x4016,
-		[OP_AIO] = 0x2001, [OP_FAULT] = 0x1000, [OP_SERVED] = 0x0800,
+		[OP_AIO] = 0x2001, [OP_FAULT] = 0x1000, [OP_SERVED] = 0x0800, [OP_EXEC] = 59,
+		[OP_LOCK] = 73,
 	};
 	uint64_t kind = any(4) ? OP_READ : 1 + any(OP_N - 1), file = 1 + any(FILES);
 	struct stored_op op = {

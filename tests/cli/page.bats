@@ -337,7 +337,8 @@ live_server() {
 	[[ $(seen '.tables.servers[0].mount' -r) == '/m\xe2\x80\xaex' ]]
 	read -r share < <(command jq '[.ops[] | {op, thread_ns}] | (map(select(.op == "read").thread_ns) | add) /
 		(map(.thread_ns) | add) * 100 | round' "$tmp/json")
-	flight=$(printf %.3g "$(command jq '[.ops[] | select(.thread_ns != .total_ns).total_ns] | add / 1e9' "$tmp/json")")
+	flight=$(command jq '[.ops[] | select(.thread_ns != .total_ns).total_ns] | add / 1e9' "$tmp/json")
+	flight=$(printf '%#.3g' "$flight")
 	[[ $(seen .sentence -r) == "in the last 10.0 s: "*" in I/O, $share % of it read ext4"* ]]
 	[[ $(seen .sentence -r) == *"; asynchronous requests: $flight in flight on average" ]]
 	[[ $(seen .wide) == 0 ]]

@@ -8,14 +8,14 @@ setup() { begin_in_dir; }
 
 teardown() { end_in_dir; }
 
-@test "screens: those of the documentation have at most 22 lines and the terminal's width" {
+@test "screens: those of the documentation have at most 22 lines, 26 on narrow terminals, and the terminal's width" {
 	for size in 40x24 80x24 200x50; do
 		shown=(git fio)
 		[[ $size != 80x24 ]] || shown=(sqlite git fio idle minute)
 		SIZES=$size MINUTE=1 tests/screens "${shown[@]}" >"$tmp/screens"
 		# what is between two fences, without the command
 		awk -v width="${size%x*}" '/^```/ { on = !on; n = 0; next } !on || /^# iostrata/ { next }
-			{ n++; if (n > 22) print "line " n ": " $0; if (length > width) print "wide: " $0 }
+			{ n++; if (n > (width < 80 ? 26 : 22)) print "line " n ": " $0; if (length > width) print "wide: " $0 }
 			END { if (on) print "no end" }' "$tmp/screens" >"$tmp/wrong"
 		[[ ! -s $tmp/wrong ]] || { cat "$tmp/wrong"; false; }
 		(($(grep -cE '^(traced|no I/O seen)' "$tmp/screens") == ${#shown[@]})) || { cat "$tmp/screens"; false; }

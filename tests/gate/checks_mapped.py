@@ -124,7 +124,7 @@ def what_they_read(gate: Gate) -> None:
     for file in files.values():
         fileio.forget(file)
     maps = {name: mapping(file) for name, file in files.items()}
-    with Trace("--by", "file", "--file", str(point), "--slowest", "4", "--op", "meta") as trace:
+    with Trace("--by", "file", "--file", str(point), "--slowest", "5", "--op", "meta") as trace:
         for name, file in files.items():
             if name == "mmap":
                 mapping(file, mmap.MAP_POPULATE).close()
@@ -132,10 +132,13 @@ def what_they_read(gate: Gate) -> None:
                 call(name, maps[name], *[POPULATE_READ][:name == "madvise"])
     for m in maps.values():
         m.close()
-    slowest = sorted((r["path"], r["call"], r["len"], r["device_bytes"]) for r in trace.json["slowest"])
+    # munmap reads nothing
+    slowest = sorted((r["path"], r["call"], r["len"], r["device_bytes"]) for r in trace.json["slowest"]
+                     if r["call"] != "munmap")
     gate.check("slowest", slowest == sorted((file, name, None if name == "mmap" else MIB, MIB)
                                             for name, file in files.items()), seen=str(slowest))
     for name, file in files.items():
         mine = {"op": "meta", "key": file}
         gate.check(f"{name}.bytes", trace.total("device_bytes", fs="ext4", **mine) == MIB and
-                   trace.total("count", **mine) == 1, ours=trace.total("device_bytes", **mine), wanted=MIB)
+                   trace.total("count", **mine) == 1 + (name == "mmap"),
+                   ours=trace.total("device_bytes", **mine), wanted=MIB)

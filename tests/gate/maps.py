@@ -99,7 +99,9 @@ class Maps:
 
         if self._maps[name]["type"] == "array":
             return _array(self._maps[name])
-        return [(data(e["key"]), data(e["value"])) for e in _bpftool("map", "dump", "id", str(self._maps[name]["id"]))]
+        # of an entry that is deleted meanwhile, bpftool has an error instead of the value
+        return [(data(e["key"]), data(e["value"])) for e in _bpftool("map", "dump", "id", str(self._maps[name]["id"]))
+                if "error" not in e["value"]]
 
     def _find(self, matches: Callable[[Json], bool]) -> Json:
         return next(t for t in self._types.values() if matches(t))
