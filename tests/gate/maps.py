@@ -86,9 +86,10 @@ class Maps:
         mine = [m for m in listed("map") if m["id"] in ids]
         self._maps = {m["name"]: m for m in mine if "name" in m}
         self._bss = next(m for name, m in self._maps.items() if name.endswith(".bss"))
-        types = next(m["btf_id"] for m in mine if "btf_id" in m)  # the .bss itself does not tell
-        raw = _bpftool("btf", "dump", "id", str(types), "format", "raw")
-        self._types = {t["id"]: t for t in raw["types"]}
+        # the .bss itself does not tell; a map that a probe of libbpf left open has few types
+        raws = [_bpftool("btf", "dump", "id", str(btf), "format", "raw")["types"]
+                for btf in {m["btf_id"] for m in mine if "btf_id" in m}]
+        self._types = {t["id"]: t for t in max(raws, key=len)}
 
     def has(self, name: str) -> bool:
         return name in self._maps

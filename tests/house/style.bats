@@ -481,8 +481,8 @@ program() { # FILE: Python that loads it as a module
 @test "a pattern that no suite matches is refused at once" {
 	for pattern in nosuch '('; do
 		run -2 tests/gate/run --only "$pattern"
-		run -2 timeout 20 tests/vm/matrix --only "$pattern" 6.12
-		run -2 timeout 20 tests/vm/matrix 6.1=^bare "6.12=$pattern"
+		run -2 timeout 300 tests/vm/matrix --only "$pattern" 6.12
+		run -2 timeout 300 tests/vm/matrix 6.1=^bare "6.12=$pattern"
 		[[ $output == *"'$pattern'"* ]]
 	done
 	[[ $(tests/gate/run --list --only '^bare') == bare ]]
@@ -508,11 +508,11 @@ program() { # FILE: Python that loads it as a module
 	for refused in 'mutate -n -1 --list' 'mutate --again nosuch' 'mutate src/nosuch.c' 'mutants --check nosuch' \
 			'mutants --check -K nosuch' 'demo nosuch' 'screens nosuch' tap; do
 		# shellcheck disable=SC2086 # a program and its arguments
-		run -2 timeout 20 tests/$refused
+		run -2 timeout 300 tests/$refused
 		[[ ${lines[-1]} == "${refused%% *}: "* ]]
 	done
 	for name in demo screens; do
-		run -0 timeout 20 tests/$name --help
+		run -0 timeout 300 tests/$name --help
 		[[ $output == "$name"* ]] && ((${#lines[@]} < 6))
 	done
 }
