@@ -71,7 +71,7 @@ static int row_add(struct rows *rows, struct page_counts *counts, uint32_t at,
 	if (!at)
 		return -ENOMEM;
 	op_row_add(row, &add->sums);
-	row->kinds |= 1U << add->op->kind;
+	row->kinds |= op_kind_set(add->op->kind);
 	row->thread_ns += thread_ns;
 	row->pseudo_ns += add->is_pseudo ? thread_ns : 0;
 	if (at > PAGE_COUNTED)

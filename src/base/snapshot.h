@@ -44,6 +44,14 @@ struct op_row {
 	struct hist hist;
 };
 
+/* The set for .kinds of one kind, which may come from a recording. Kinds that are not known here
+ * count as OP_NONE. */
+static inline unsigned int op_kind_set(uint64_t kind)
+{
+	_Static_assert(OP_N <= 8 * sizeof(((struct op_row *)0)->kinds), "a set has all kinds");
+	return 1U << (kind < OP_N ? kind : OP_NONE);
+}
+
 struct rq_row {
 	struct rq_key key;
 	char disk[32]; /* kernel's name, "major:minor" if not known */

@@ -277,7 +277,7 @@ static int row_merge(const struct breakdown_whole *whole, struct op_row *to,
 	}
 	to->thread_ns += breakdown_thread_ns(from);
 	to->pseudo_ns += pseudo_ns(from);
-	to->kinds |= from->kinds ? from->kinds : 1U << from->key.op;
+	to->kinds |= from->kinds ? from->kinds : op_kind_set(from->key.op);
 	if (memcmp(to->fs, from->fs, sizeof(to->fs)))
 		to->fs[0] = '\0';
 	return op_row_merge(to, from);

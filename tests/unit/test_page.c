@@ -278,6 +278,30 @@ static void times_on_proc_are_known_by_key(void **state)
 	page_data_done(&d);
 }
 
+/* A recording may have kinds that no recorder writes, or only a later version. */
+static void unknown_put(struct writer *w)
+{
+	struct stored_op op = { .owner = 1, .fs = STORED_FS_FIRST, .kind = 4711, .start_ns = 1000 };
+
+	name_put(w, (struct stored_name){ NAME_THREAD, 1, 42, 43, 0, 0 }, "a", 1);
+	name_put(w, (struct stored_name){ NAME_FS, STORED_FS_FIRST, ~0U, 0, 0, 0 }, "ext4", 4);
+	writer_op(w, &op);
+}
+
+static void unknown_kinds_are_none(void **state)
+{
+	struct snapshot sn;
+	struct page_data d;
+
+	(void)state;
+	data_read(&d, unknown_put);
+	assert_int_equal(page_data_rows(&d, BY_PID, &sn), 0);
+	assert_int_equal(sn.n_ops, 1);
+	assert_int_equal(sn.ops[0].kinds, 1U << OP_NONE);
+	snapshot_free(&sn);
+	page_data_done(&d);
+}
+
 /* The number of times that @what is in @text. */
 static unsigned int count_of(const char *text, const char *what)
 {
@@ -418,6 +442,7 @@ int main(void)
 		cmocka_unit_test(calls_are_rows_and_kinds_are),
 		cmocka_unit_test(what_does_not_count_is_left_out_of_the_sum_not_of_the_row),
 		cmocka_unit_test(times_on_proc_are_known_by_key),
+		cmocka_unit_test(unknown_kinds_are_none),
 		cmocka_unit_test(json_keeps_to_its_limit),
 		cmocka_unit_test(series_keep_to_their_memory),
 		cmocka_unit_test(patterns_are_told_apart),
