@@ -428,12 +428,12 @@ static __always_inline bool fd_learn(struct op *op, u32 fd, bool cast)
 }
 
 /* Gives up the state of current, which was made for an exec that the filters by process reject now.
- */
+ * The end of a thread that has a turn or a ring needs the state. */
 static __always_inline void exec_forget(struct task_state *t)
 {
 	t->op.stage = 0;
 	barrier();
-	if (!t->turn)
+	if (!t->turn && !t->rings)
 		task_forget(current_task());
 }
 

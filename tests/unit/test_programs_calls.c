@@ -726,6 +726,14 @@ static void test_exec_of_a_name(void **state)
 	assert_null(task_lookup((u64)&alice)); /* nothing is kept for a thread that is not traced */
 	sys_enter(NR_FSYNC, 2, 0, 0, 0);
 	assert_int_equal(ended(0)->op.kind, OP_NONE);
+	/* the end of a thread with a ring needs its state */
+	strcpy(alice.t.comm, "bob");
+	sys_enter(NR_EXECVE, 0, 0, 0, 0);
+	task_lookup((u64)&alice)->rings = 1;
+	strcpy(alice.t.comm, "carol");
+	assert_int_equal(ended(0)->op.kind, OP_NONE);
+	assert_non_null(task_lookup((u64)&alice));
+	assert_int_equal(task_lookup((u64)&alice)->op.stage, 0);
 }
 
 /* A thread waits in exec, also before the file system's functions, and in them. */
