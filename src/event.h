@@ -10,36 +10,51 @@
 
 /* The kind of an operation: one I/O call of one thread, one request of io_uring or libaio, one
  * page fault, or one request served. The table of system calls has the kind of each call. */
-enum op_kind {
-	OP_NONE,
-	OP_READ,
-	OP_WRITE,
-	OP_OPEN,
-	OP_CLOSE,
-	OP_FSYNC,
-	OP_COPY,
-	OP_META,
-	OP_URING,  /* a request of io_uring, from its submission to its completion */
-	OP_AIO,    /* a request of libaio, likewise; or calls of libaio, where its functions are not
-		      probed */
-	OP_FAULT,  /* a page fault of user code on a mapped file, or which swaps in a page */
-	OP_SERVED, /* a request of a client, which a file server of the kernel serves */
-	OP_EXEC,   /* a program is executed: the thread waits for the program's file */
-	OP_LOCK,   /* a call which takes, releases or asks about a lock or lease on a file */
-	OP_N,
-};
+/*
+ * The list of all kinds of operations; docs/ADD.md says how to add one. A row has:
+ *   the number, which recordings store: never used again, and not one of those below the list
+ *   the end of the id, and the name as typed, printed and stored in JSON
+ *   the noun for one operation of this kind, and for several
+ *
+ * uring: a request of io_uring, from its submission to its completion
+ * aio: a request of libaio, likewise; or calls of libaio, where its functions are not probed
+ * fault: a page fault of user code on a mapped file, or one that swaps in a page
+ * served: a request of a client that a file server of the kernel serves
+ * exec: a program is executed, and the thread waits for the program's file
+ * lock: a call that takes, releases or asks about a lock or lease on a file
+ */
+/* clang-format off */
+#define OP_LIST(ROW)                                                                               \
+	ROW(1, READ, "read", "read", "reads")                                                      \
+	ROW(2, WRITE, "write", "write", "writes")                                                  \
+	ROW(3, OPEN, "open", "open", "opens")                                                      \
+	ROW(4, CLOSE, "close", "close", "closes")                                                  \
+	ROW(5, FSYNC, "fsync", "fsync", "fsyncs")                                                  \
+	ROW(6, COPY, "copy", "copy", "copies")                                                     \
+	ROW(7, META, "meta", "metadata operation", "metadata operations")                          \
+	ROW(8, URING, "uring", "request of io_uring", "requests of io_uring")                      \
+	ROW(9, AIO, "aio", "request of libaio", "requests of libaio")                              \
+	ROW(10, FAULT, "fault", "page fault", "page faults")                                       \
+	ROW(11, SERVED, "served", "served request", "served requests")                             \
+	ROW(12, EXEC, "exec", "exec", "execs")                                                     \
+	ROW(13, LOCK, "lock", "file lock", "file locks")
+/* clang-format on */
 
-/* No operation: a call which only changes a descriptor (dup, lseek, fcntl). It is sent and recorded
- * like an operation, and counted in no row. */
+#define OP_KIND_ID(number, id, ...) OP_##id = (number),
+
+enum op_kind { OP_NONE, OP_LIST(OP_KIND_ID) OP_N };
+
+/* No operation: a call that only changes a descriptor (dup, lseek, fcntl). It is sent and recorded
+ * like an operation, and counted in no row. Recordings store this number. */
 enum { OP_HANDLE = 15 };
 
-/* No operation: a minor page fault, which found its page. It is counted in a row of its own,
- * without times. */
-enum { OP_MINOR_FAULT = 14 };
+/* No operation: a minor page fault, which found its page. It is counted in a separate row, without
+ * times. */
+enum { OP_MINOR_FAULT = 254 };
 
 /* No operation: the second file of a copy, to which the copy wrote. Its row has number and bytes of
  * such copies; the row of the file that was read has their times. */
-enum { OP_COPY_TO = 16 };
+enum { OP_COPY_TO = 255 };
 
 /*
  * A named share of an operation's elapsed time. The strata of an operation are disjoint and their

@@ -83,11 +83,9 @@ static bool words_split(struct words *w, const char *text, size_t len)
 /* Sets the operations or requests called @name. */
 static bool subject_find(struct condition *c, const char *name)
 {
-	if (!strcmp(name, "any"))
-		c->ops = ~0U;
-	for (unsigned int kind = OP_NONE + 1; kind < OP_N; kind++)
-		if (!strcmp(name, op_name(kind)))
-			c->ops = 1U << kind;
+	unsigned int kind = op_called(name);
+
+	c->ops = kind ? 1U << kind : strcmp(name, "any") ? 0 : ~0U;
 	c->requests = !strcmp(name, "request") || !strcmp(name, "queue");
 	if (!strcmp(name, "queue"))
 		c->measure = CONDITION_QUEUE;
@@ -243,26 +241,10 @@ int condition_parse(const char *text, enum condition_use use, struct condition *
 
 const char *condition_noun(const struct condition *c, uint64_t n)
 {
-	static const char *const nouns[OP_N][2] = {
-		[OP_READ] = { "read", "reads" },
-		[OP_WRITE] = { "write", "writes" },
-		[OP_OPEN] = { "open", "opens" },
-		[OP_CLOSE] = { "close", "closes" },
-		[OP_FSYNC] = { "fsync", "fsyncs" },
-		[OP_COPY] = { "copy", "copies" },
-		[OP_META] = { "metadata operation", "metadata operations" },
-		[OP_URING] = { "request of io_uring", "requests of io_uring" },
-		[OP_AIO] = { "request of libaio", "requests of libaio" },
-		[OP_FAULT] = { "page fault", "page faults" },
-		[OP_SERVED] = { "served request", "served requests" },
-		[OP_EXEC] = { "exec", "execs" },
-		[OP_LOCK] = { "file lock", "file locks" },
-	};
-
 	if (c->requests)
 		return n == 1 ? "request" : "requests";
-	for (int kind = 0; kind < OP_N; kind++)
-		if (c->ops == 1U << kind && nouns[kind][0])
-			return nouns[kind][n != 1];
-	return n == 1 ? "operation" : "operations";
+	for (unsigned int kind = OP_NONE; kind < OP_N; kind++)
+		if (c->ops == 1U << kind)
+			return op_noun(kind, n);
+	return op_noun(OP_NONE, n);
 }

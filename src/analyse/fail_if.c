@@ -49,10 +49,7 @@ static bool figure_parse(const char *text, enum figure *ret_figure)
 
 static bool is_kind(const char *text)
 {
-	for (int i = OP_NONE + 1; i < OP_N; i++)
-		if (!strcmp(text, op_name(i)))
-			return true;
-	return !strcmp(text, "any") || !strcmp(text, "request");
+	return op_called(text) || !strcmp(text, "any") || !strcmp(text, "request");
 }
 
 /* Words between blanks. Returns how many; more than WORDS: too many, or one is too long. */

@@ -108,9 +108,7 @@ static int op_read(struct series *s, const json_t *j, unsigned int at)
 	row = row_of(s, &key);
 	if (!row)
 		return errno == E2BIG ? -E2BIG : -ENOMEM;
-	for (int i = 0; i < OP_N; i++)
-		if (!strcmp(op, op_name(i)))
-			row->kind = i;
+	row->kind = op_called(op);
 	for (int i = 0; i < ST_N; i++) {
 		if (!number(json_object_get(j, "strata"), stratum_name(i), &ns))
 			continue; /* it was not measured */

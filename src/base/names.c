@@ -11,13 +11,48 @@
 
 #define NAME_OF(table, id) ((id) < sizeof(table) / sizeof((table)[0]) ? (table)[id] : "?")
 
+#define OP_CASE(number, id, name, ...)                                                             \
+	case OP_##id:                                                                              \
+		return name;
+
+/* The compiler refuses a number that two kinds have. */
+const char *op_known(unsigned int op)
+{
+	switch (op) {
+	case OP_NONE:
+		return "none";
+		OP_LIST(OP_CASE)
+	case OP_COPY_TO:
+		return "copy_to";
+	case OP_HANDLE:
+	case OP_MINOR_FAULT:
+		break;
+	}
+	return NULL;
+}
+
 const char *op_name(unsigned int op)
 {
-	static const char *const names[OP_N] = { "none",  "read",   "write", "open",  "close",
-						 "fsync", "copy",   "meta",  "uring", "aio",
-						 "fault", "served", "exec",  "lock" };
+	const char *name = op_known(op);
 
-	return op == OP_COPY_TO ? "copy_to" : NAME_OF(names, op);
+	return name ? name : "?";
+}
+
+unsigned int op_called(const char *name)
+{
+	for (unsigned int op = OP_NONE + 1; op < OP_N; op++)
+		if (op_known(op) && !strcmp(name, op_known(op)))
+			return op;
+	return OP_NONE;
+}
+
+#define OP_NOUNS(number, id, name, one, many) [OP_##id] = { one, many },
+
+const char *op_noun(unsigned int op, uint64_t n)
+{
+	static const char *const nouns[OP_N][2] = { OP_LIST(OP_NOUNS) };
+
+	return op < OP_N && nouns[op][0] ? nouns[op][n != 1] : n == 1 ? "operation" : "operations";
 }
 
 #define STRATUM_TERM(id, name, label, letter, share, paint, rank, mostly, help)                    \
@@ -148,9 +183,9 @@ static const char *lost_help(unsigned int lost)
 		      "the tracing; no loss";
 }
 
-const struct word_list op_words = { op_name, .from = OP_READ, .to = OP_N };
-static const struct word_list copy_words = { op_name, .from = OP_COPY_TO, .to = OP_COPY_TO + 1 };
-const struct word_list row_words = { op_name, .from = OP_READ, .to = OP_N, .more = &copy_words };
+const struct word_list op_words = { op_known, .from = OP_READ, .to = OP_N };
+static const struct word_list copy_words = { op_known, .from = OP_COPY_TO, .to = OP_COPY_TO + 1 };
+const struct word_list row_words = { op_known, .from = OP_READ, .to = OP_N, .more = &copy_words };
 const struct word_list strata_words = { stratum_name, .from = 0, .to = ST_N, .help = stratum_help };
 const struct word_list cache_words = { cache_known, .from = 0, .to = CACHE_N };
 const struct word_list rq_words = { rq_op_code, .from = 0, .to = RQ_N };

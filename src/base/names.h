@@ -15,7 +15,15 @@
 /* The activity of the thread in each stratum; ends with an empty row. */
 extern const struct opt_term strata_terms[];
 
-const char *op_name(unsigned int op);         /* read write open close fsync copy meta */
+const char *op_name(unsigned int op);  /* read write open close fsync copy meta */
+const char *op_known(unsigned int op); /* as in JSON; NULL: no kind has this number */
+
+/* "read" or "reads"; "operation" or "operations" if the kind is not known. */
+const char *op_noun(unsigned int op, uint64_t n);
+
+/* The kind of operation with this name; OP_NONE if there is none. */
+unsigned int op_called(const char *name);
+
 const char *stratum_name(unsigned int st);    /* syscall vfs fs ... sleep */
 const char *stratum_label(unsigned int st);   /* in text: "run queue" for runq */
 char stratum_letter(unsigned int st);         /* in a bar; all layers on the CPU: 'C' */

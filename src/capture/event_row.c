@@ -344,7 +344,7 @@ EVENT_COLUMNS(COLUMN_GETTER, STRATUM_GETTER)
 
 static const char *const types[] = { "op", "request" };
 static const struct word_list type_words = { .list = types, .to = 2 };
-static const struct word_list op_or_request = { op_name, .from = OP_READ, .to = OP_N,
+static const struct word_list op_or_request = { op_known, .from = OP_READ, .to = OP_N,
 						.more = &rq_words };
 
 #define COLUMN_ROW(name_, of_, kind_, set, help_, ...)                                             \

@@ -432,9 +432,8 @@ int header_parse(struct header *h, const char *text, size_t len)
 	json_array_foreach(json_object_get(j, "vfs_ops"), i, kind)
 	{
 		name = json_string_value(kind);
-		for (int op = 0; name && op < OP_N; op++)
-			if (!strcmp(name, op_name(op)))
-				h->vfs_kinds |= 1U << op;
+		if (name && op_called(name))
+			h->vfs_kinds |= 1U << op_called(name);
 	}
 	json_decref(j);
 	return err;

@@ -207,7 +207,7 @@ static bool op_passes(struct recording_filter *f, const struct recording *rec,
 
 	if (g->ops && (op->kind >= OP_N || !(g->ops >> op->kind & 1)))
 		return false;
-	if (g->only.kinds >> op->kind & 1 && !call_passes(f, rec, op->call))
+	if (op->kind < OP_N && g->only.kinds >> op->kind & 1 && !call_passes(f, rec, op->call))
 		return false;
 	if (!opt_strings_pass(&g->fs, catalog_fs(&rec->catalog, op->fs), FS_NAME_LEN))
 		return false;

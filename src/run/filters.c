@@ -16,6 +16,7 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
+#include "base/names.h"
 #include "base/reason.h"
 #include "base/text.h"
 #include "cell.h"
@@ -180,15 +181,9 @@ _Static_assert((int)OPT_LIST_MAX == MAX_PIDS && MAX_PIDS == MAX_COMMS, "lists");
 _Static_assert(MAX_PIDS == MAX_CGROUPS && MAX_PIDS == MAX_FILES && MAX_PIDS == MAX_FS_TYPES,
 	       "lists");
 
-const struct opt_choice filter_ops[] = {
-	{ "read", OP_READ },     { "write", OP_WRITE },
-	{ "open", OP_OPEN },     { "close", OP_CLOSE },
-	{ "fsync", OP_FSYNC },   { "copy", OP_COPY },
-	{ "meta", OP_META },     { "uring", OP_URING },
-	{ "aio", OP_AIO },       { "fault", OP_FAULT },
-	{ "served", OP_SERVED }, { "exec", OP_EXEC },
-	{ "lock", OP_LOCK },     {},
-};
+#define OP_CHOICE(number, id, name, ...) { name, OP_##id },
+
+const struct opt_choice filter_ops[] = { OP_LIST(OP_CHOICE){} };
 
 const struct opt filter_opts[] = {
 	{ 'p', "pid", OPT_UINTS(struct filters, pids), .arg = "PID", .min = 1, .max = INT_MAX,
@@ -217,14 +212,6 @@ const struct opt filter_opts[] = {
 	{},
 };
 
-static unsigned int kind_called(const char *name)
-{
-	for (const struct opt_choice *c = filter_ops; c->name; c++)
-		if (!strcmp(c->name, name))
-			return c->value;
-	return OP_NONE;
-}
-
 static void name_try(void *nearest, const char *name)
 {
 	nearest_try(nearest, name);
@@ -251,7 +238,7 @@ int filters_ops(struct filters *f, struct reason *why)
 
 	f->only = (struct syscall_choice){};
 	for (unsigned int i = 0; i < f->op_names.n; i++) {
-		kind = kind_called(f->op_names.at[i]);
+		kind = op_called(f->op_names.at[i]);
 		if (kind)
 			whole |= 1U << kind;
 		else if (!syscalls_choose(&f->only, f->op_names.at[i]))

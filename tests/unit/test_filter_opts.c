@@ -29,6 +29,18 @@ static int parse(struct filters *f, int argc, const char *const argv[])
 	return opts_parse(&table, argc, list, f, &res);
 }
 
+#define KIND_IN_HELP(number, id, name, ...) assert_non_null(strstr(help, name));
+
+static void the_help_of_op_names_each_kind(void **state)
+{
+	const char *help = "";
+
+	(void)state;
+	for (const struct opt *o = filter_opts; o->long_name; o++)
+		help = !strcmp(o->long_name, "op") ? o->help : help;
+	OP_LIST(KIND_IN_HELP)
+}
+
 static void every_option_has_its_place(void **state)
 {
 	static const char *const argv[] = {
@@ -238,6 +250,7 @@ static void a_layer_has_some_kinds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_help_of_op_names_each_kind),
 		cmocka_unit_test(every_option_has_its_place),
 		cmocka_unit_test(operations_by_call),
 		cmocka_unit_test(no_process_has_such_a_pid),
