@@ -22,8 +22,8 @@
 
 #include "trace.skel.h"
 
-/* Opens software event @event on @cpu and attaches @prog to it. 0 or -errno. An offline CPU has no
- * events: 0. */
+/* Opens software event @event on @cpu and attaches @prog to it. Returns 0 or -errno. The result is
+ * 0 for an offline CPU, which has no events. */
 static int attach_one(struct fault_links *l, struct bpf_program *prog, int cpu,
 		      unsigned long long event)
 {
@@ -57,7 +57,8 @@ static void faults_done(struct fault_links *l)
 	l->list = NULL;
 }
 
-/* Attaches @prog to the page fault events of every CPU. 0, or -errno: then nothing is attached. */
+/* Attaches @prog to the page fault events of every CPU. Returns 0, or -errno: then nothing is
+ * attached. */
 static int faults_attach(struct fault_links *l, struct bpf_program *prog)
 {
 	static const unsigned long long events[] = { PERF_COUNT_SW_PAGE_FAULTS_MAJ,
@@ -94,8 +95,8 @@ static int attach_again(int prog_fd, const struct program *row)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Loads a copy of @prog, which is attached to the hook of @row, and attaches the copy after @prog;
- * on a tracepoint, with cookie 1. 0, or -errno: the hook has only @prog. */
+/* @prog is attached to the hook of @row. Loads a copy and attaches it after @prog; on a tracepoint,
+ * with cookie 1. Returns 0, or -errno: the hook has only @prog. */
 static int backups_add(struct backups *b, const struct bpf_program *prog, const struct program *row)
 {
 	int fd, link;
@@ -272,7 +273,7 @@ static struct fs_templates templates_of(const struct trace_bpf *obj)
 }
 
 /* Attaches the end of page faults: the return of handle_mm_fault(), or else perf's software events.
- * False: neither could be attached. */
+ * Returns false if neither could be attached. */
 static bool fault_ends_attach(struct attached *a, const struct trace_bpf *obj,
 			      const struct feature *f)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* calls_aarch64.h - numbers of system calls on arm64 and on 32-bit ARM (EABI); -1: no such call.
- * The kernel never changes these numbers: include/uapi/asm-generic/unistd.h,
+/* calls_aarch64.h - numbers of system calls on arm64 and on 32-bit ARM (EABI), or -1 if there is no
+ * such call. The kernel never changes these numbers: include/uapi/asm-generic/unistd.h,
  * arch/arm/tools/syscall.tbl. */
 #ifndef IOSTRATA_TRACE_CALLS_AARCH64_H
 #define IOSTRATA_TRACE_CALLS_AARCH64_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* calls_x86_64.h - numbers of system calls on x86-64 and on i386; -1: no such call. The kernel
- * never changes these numbers: arch/x86/entry/syscalls/syscall_64.tbl, syscall_32.tbl. */
+/* calls_x86_64.h - numbers of system calls on x86-64 and on i386, or -1 if there is no such call.
+ * The kernel never changes these numbers: arch/x86/entry/syscalls/syscall_64.tbl,
+ * syscall_32.tbl. */
 #ifndef IOSTRATA_TRACE_CALLS_X86_64_H
 #define IOSTRATA_TRACE_CALLS_X86_64_H
 

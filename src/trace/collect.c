@@ -208,7 +208,7 @@ static void mount_name(struct collecting *c, struct server_row *row)
 	row->mount = m ? strdup(m->point) : NULL;
 }
 
-/* Names the kind of a request of which programs know the number. */
+/* Names the kind of a request by the number that programs have counted. */
 static void op_name_set(struct server_key *key)
 {
 	char buf[SERVER_OP_LEN];
@@ -394,7 +394,7 @@ static int slot_rqs_add(struct collecting *c, int slot)
 	return err;
 }
 
-/* The pattern of the row to which the accesses of slot @s belong. NULL: out of memory. */
+/* The pattern of the row to which the accesses of slot @s belong. Returns NULL if out of memory. */
 static struct access_pattern *pattern_of(struct collecting *c, const struct access_slot *s)
 {
 	struct rq_key rq_key = { .dev = (unsigned int)s->fs,

@@ -50,7 +50,7 @@ struct collected {
 };
 
 /* Moves the rows of @epoch, and the names of files and threads, out of the maps and adds them to
- * @to. No program may write to that epoch any more. 0 or -errno. */
+ * @to. No program may write to that epoch any more. Returns 0 or -errno. */
 int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *to);
 
 /* Type of the file system with identity @fs, looked up in @seen (FS_SLOTS entries); "" if not

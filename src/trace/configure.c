@@ -41,8 +41,8 @@ static void conf_set_args(struct bpf_conf *c, struct feature *f)
 	c->rqf_flush_seq = feature_enumerator(f, "__RQF_FLUSH_SEQ", 4);
 }
 
-/* Offsets of the device of a btrfs subvolume, which stat(2) uses to distinguish files, and of the
- * upper layer's file in overlayfs. */
+/* Offsets of the device of a btrfs subvolume (stat(2) distinguishes files by it), and of the upper
+ * layer's file in overlayfs. */
 static void conf_set_identity(struct bpf_conf *c, struct feature *f)
 {
 	int inode = feature_member(f, "btrfs", "btrfs_inode", "vfs_inode");
@@ -81,7 +81,7 @@ static void conf_set_level(struct bpf_conf *c)
 		c->preempt_count = 0;
 }
 
-/* The functions which complete reads and writes of io_uring and libaio, if the programs trace these
+/* The functions that complete reads and writes of io_uring and libaio, if the programs trace these
  * completions. */
 static void conf_set_completes(struct bpf_conf *c, struct feature *f)
 {

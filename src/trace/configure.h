@@ -11,7 +11,7 @@
 struct feature;
 struct session_conf;
 
-/* Fills @c, which is all 0. Looks up arguments of tracepoints and offsets of members in @f. */
+/* Fills @c, all 0 so far. Looks up arguments of tracepoints and offsets of members in @f. */
 void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature *f);
 
 #endif

@@ -26,7 +26,7 @@ struct drain {
 	int err;              /* of drain_beat(), until drain_take() reports it */
 };
 
-/* @maps are copied; @live is the writable maps.live. 0 or -errno. */
+/* @maps are copied; @live is the writable maps.live. Returns 0 or -errno. */
 int drain_open(struct drain *d, const struct cell_maps *maps, struct live *live);
 void drain_done(struct drain *d); /* fine if @d is all 0 */
 
@@ -35,7 +35,7 @@ void drain_done(struct drain *d); /* fine if @d is all 0 */
 void drain_beat(struct drain *d);
 
 /* Moves all rows up to now (then drained_ns) to @sn. The caller owns the lists of @sn; the devices
- * of @sn stay owned by @d. 0, or -errno with @sn unchanged. */
+ * of @sn stay owned by @d. Returns 0, or -errno with @sn unchanged. */
 int drain_take(struct drain *d, struct snapshot *sn);
 
 #endif

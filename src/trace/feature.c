@@ -150,8 +150,9 @@ static enum preemption_model model_in_force(const char **ret_source)
 	return model_of_config(boot_config);
 }
 
-/* How deep preemption is disabled inside a program on sys_enter; -1: not known. Each of our own
- * system calls runs such a program. The kernel keeps the count at @offset in per-CPU @variable. */
+/* How deep preemption is disabled inside a program on sys_enter, or -1 if not known. Each of our
+ * own system calls runs such a program. The kernel keeps the count at @offset in per-CPU
+ * @variable. */
 static int count_inside(struct feature *f, const char *variable, int offset)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_RAW_TP,
@@ -241,7 +242,7 @@ static void preemption_probe(struct feature *f)
 	probe_tracepoints(f, text);
 }
 
-/* Tries an empty program at the entry of vfs_read(), which every kernel has. */
+/* Tries an empty program at the entry of vfs_read(): every kernel has this function. */
 static void probe_fentry(struct feature *f)
 {
 	const struct bpf_insn empty[] = {

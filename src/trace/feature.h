@@ -41,11 +41,11 @@ struct feature {
 /* Whether the messages of libbpf and of the verifier were asked for (IOSTRATA_LIBBPF_LOG). */
 bool feature_logs(void);
 
-/* 0, or -1 with @why: no permission (EXIT_PERMISSION), or no BTF. */
+/* Returns 0, or -1 with @why: no permission (EXIT_PERMISSION), or no BTF. */
 int feature_probe(struct feature *f, struct reason *why);
 
-/* Looks at the kernel without permission to trace: nothing is tried, so that it is only known
- * whether the kernel has what is needed. 0, or -1 with @why. */
+/* Looks at the kernel without permission to trace. Nothing is tried: the result only says whether
+ * the kernel has what is needed. Returns 0, or -1 with @why. */
 int feature_look(struct feature *f, struct reason *why);
 void feature_done(struct feature *f);
 
@@ -73,9 +73,9 @@ enum preemption_model { PREEMPTION_UNKNOWN, PREEMPTION_NONE, PREEMPTION_FULL };
 /*
  * The preemption model according to one source:
  *
- * debugfs: "none voluntary (full) lazy" of /sys/kernel/debug/sched/preempt, with the model in force
- * in brackets; cmdline: the last preempt=MODEL of a command line; config_line: one line of a
- * kernel's configuration; version: the kernel's version line (utsname.version).
+ * debugfs: "none voluntary (full) lazy" from /sys/kernel/debug/sched/preempt, with the model in
+ * force in brackets. cmdline: the last preempt=MODEL of a command line. config_line: one line of a
+ * kernel's configuration. version: the kernel's version line (utsname.version).
  */
 enum preemption_model preemption_of_debugfs(const char *text);
 enum preemption_model preemption_of_cmdline(const char *text);

@@ -62,7 +62,8 @@ void blanks_fill(struct bpf_program *prog, struct feature *f)
 				   feature_type(f, blank_names[insns[i].imm - BLANK_RDONLY_CAST]));
 }
 
-/* The kernel's types, read again if they were freed since feature_probe(). NULL: out of memory. */
+/* The kernel's types, read again if they were freed since feature_probe(). Returns NULL if out of
+ * memory. */
 static const struct btf *types(struct feature *f)
 {
 	if (!f->btf)
@@ -93,8 +94,8 @@ static struct known_name **table_of(struct feature *f, const char **name)
 	return &f->structs;
 }
 
-/* Adds @name, not found so far. False: the name is there already, is too long, or there is no
- * memory. */
+/* Adds @name, not found so far. Returns false if the name is there already, is too long, or there
+ * is no memory. */
 static bool name_add(struct feature *f, const char *name)
 {
 	struct known_name **table = table_of(f, &name), *k;
@@ -169,8 +170,9 @@ struct module_types {
 	UT_hash_handle hh;
 };
 
-/* Descriptor of the BTF object called @name, and its id; -ENOENT if there is none. A module which
- * is not loaded has no file in sysfs: then the objects of all others need not be opened. */
+/* Descriptor of the BTF object called @name, and the object's id, or -ENOENT if there is none. A
+ * module that is not loaded has no file in sysfs: then the objects of all others need not be
+ * opened. */
 static int module_types_open(const char *name, __u32 *ret_id)
 {
 	struct bpf_btf_info info;
@@ -222,8 +224,8 @@ static struct module_types *module_types(struct feature *f, const char *name)
 	return m;
 }
 
-/* The id of @name, a struct or else a function or typedef, among the module's own types; 0: there
- * is none. libbpf would search all of the kernel's first. */
+/* The id of @name, a struct or else a function or typedef, among the module's own types, or 0 if
+ * there is none. libbpf would search all of the kernel's first. */
 static __u32 module_type(struct feature *f, const struct module_types *m, const char *name,
 			 bool is_struct)
 {
@@ -250,7 +252,7 @@ static int module_function(struct feature *f, const char *module, const char *fu
 	return id;
 }
 
-/* Type id of the kernel's struct @type; 0: there is none. */
+/* Type id of the kernel's struct @type, or 0 if there is none. */
 static __u32 kernel_struct(struct feature *f, const char *type)
 {
 	char name[96];
@@ -359,8 +361,8 @@ int feature_tracepoint_arg(struct feature *f, const char *name, const char *type
 	return -1;
 }
 
-/* The prototype of the typedef has no names of arguments, but __traceiter_<name>(), which calls the
- * probes, has. */
+/* The prototype of the typedef has no names of arguments. __traceiter_<name>() calls the probes,
+ * and has them. */
 int feature_tracepoint_arg_named(struct feature *f, const char *name, const char *arg)
 {
 	char func[96];

@@ -12,7 +12,7 @@ struct bpf_program;
 struct btf;
 struct feature;
 
-/* The kernel's types, owned by @f; NULL: out of memory. */
+/* The kernel's types, owned by @f, or NULL if out of memory. */
 const struct btf *feature_types(struct feature *f);
 
 /* Frees the kernel's and modules' types, and the cached symbols (some MiB). All are read again when
@@ -27,7 +27,7 @@ void feature_look_for(struct feature *f, const char *const names[], int n);
 
 /*
  * Finds the type id of @function and a descriptor of its BTF: 0 for the kernel's own, else the
- * module's, owned by @f. @module is "" for the kernel. 0 or -ENOENT.
+ * module's, owned by @f. @module is "" for the kernel. Returns 0 or -ENOENT.
  */
 int feature_function(struct feature *f, const char *function, const char *module,
 		     unsigned int *ret_id, int *ret_btf_fd);
@@ -47,7 +47,8 @@ unsigned int feature_type(struct feature *f, const char *name);
 bool feature_has_tracepoint(struct feature *f, const char *name);
 bool feature_has_function(struct feature *f, const char *name);
 
-/* The argument of tracepoint @name that points to a struct @type, counted from 0; -1: none. */
+/* The argument of tracepoint @name that points to a struct @type, counted from 0, or -1 if there is
+ * none. */
 int feature_tracepoint_arg(struct feature *f, const char *name, const char *type);
 
 /* Offset of @field in struct @type or in its anonymous members, in bytes; -1 if there is none. */

@@ -111,17 +111,18 @@ static bool kprobes_attach(struct fsprobes *p, enum fs_method method, const char
 }
 
 /*
- * File systems without functions of their own share generic ones, such as generic_file_read_iter().
- * Many other file systems call those from their own functions. Probing generic functions would cost
- * each read of ext4 some 400 instructions. So they are probed only if the user asked for a single
- * file system type.
+ * Some file systems share generic functions, such as generic_file_read_iter(). Many other file
+ * systems call those from their own functions. Probing generic functions would cost each read of
+ * ext4 some 400 instructions. So they are probed only if the user asked for a single file system
+ * type.
  */
 static bool is_worth_it(const struct fsprobes *p, const char *function)
 {
 	return function[0] && (p->only || strncmp(function, "generic_", 8) != 0);
 }
 
-/* Probes a function, unless it is already probed for another type. False: it cannot be probed. */
+/* Probes a function, unless it is already probed for another type. Returns false if it cannot be
+ * probed. */
 static bool function_attach(struct fsprobes *p, enum fs_method method, const char *function,
 			    const char *module)
 {
@@ -308,8 +309,8 @@ static void types_attach(struct fsprobes *p, struct type_list *l, char *symbols,
 		fs_attach(p, &l->at[i]);
 }
 
-/* Runs the iterator over all open files. Returns symbols of file system functions not printed
- * before, for free(); NULL: none. */
+/* Runs the iterator over all open files. Returns the symbols of file system functions not printed
+ * before, or NULL if there are none. The caller frees them. */
 static char *run_task_iter(struct fsprobes *p)
 {
 	struct bpf_program *prog = p->templates.iter;

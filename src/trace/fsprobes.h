@@ -31,7 +31,7 @@ struct fs_templates {
 /* The loaded programs of @templates, @feat and @seen (FS_SLOTS types) outlive the result. @only:
  * probe this type alone, or NULL. If @lists has disks: for mounted types and types with open files
  * that cannot be on these disks, only write functions are probed. No operation on their files
- * counts, but a copy may write to them. NULL: out of memory. */
+ * counts, but a copy may write to them. Returns NULL if out of memory. */
 struct fsprobes *fsprobes_new(const struct fs_templates *templates, struct feature *feat,
 			      const struct fs_entry *seen, const char *only,
 			      const struct filter_lists *lists);
@@ -45,14 +45,14 @@ void fsprobes_attach(struct fsprobes *p);
 void fsprobes_attach_new(struct fsprobes *p);
 
 /*
- * Whether a module was unloaded although kprobes are on its functions, which the kernel allows
- * silently; @ret_module is its name. From then on its functions count as not probed. They are
- * probed anew if the module is loaded again.
+ * Whether a module was unloaded although kprobes are on its functions: the kernel allows this
+ * silently. @ret_module is the module's name. From then on its functions count as not probed. They
+ * are probed anew if the module is loaded again.
  */
 bool fsprobes_module_gone(struct fsprobes *p, char ret_module[FUNC_NAME_LEN]);
 
 /* Whether, for operations of kind @op, time in file system @type can be separated from time in the
- * VFS: the functions on their way are probed. Always false for close and meta, which pass through
+ * VFS: the functions on their way are probed. Always false for close and meta: they pass through
  * too many functions. */
 bool fsprobes_can_tell(const struct fsprobes *p, const char *type, enum op_kind op);
 

@@ -15,11 +15,12 @@ struct grace {
 	int outer, inner; /* descriptors; -1: not open */
 };
 
-/* Opens the two maps. 0 or -errno. */
+/* Opens the two maps. Returns 0 or -errno. */
 int grace_open(struct grace *g);
 void grace_done(struct grace *g);
 
-/* Waits. Takes some ms: up to 6.18 two timer ticks or more, since then 0.1 ms. 0 or -errno. */
+/* Waits. Takes some ms: up to 6.18 two timer ticks or more, since then 0.1 ms. Returns 0 or
+ * -errno. */
 int grace_wait(const struct grace *g);
 
 #endif

@@ -109,7 +109,7 @@ static bool stat_parse(const char *text, struct thread_stat *ret_stat)
 	return true;
 }
 
-/* The state alone, which most threads are left out by. '\0': the text has none. */
+/* The state alone: it rules out most threads. Returns '\0' if the text has none. */
 static char stat_state(const char *text)
 {
 	const char *end = strrchr(text, ')');
@@ -117,7 +117,7 @@ static char stat_state(const char *text)
 	return end && end[1] == ' ' ? end[2] : '\0';
 }
 
-/* Reads the number after @name at the beginning of a line. False: there is none. */
+/* Reads the number after @name at the beginning of a line. Returns false if there is none. */
 static bool number_read(int dir, const char *path, const char *name, unsigned long long *ret)
 {
 	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
@@ -164,7 +164,7 @@ static void call_parse(const char *text, struct thread_call *ret_call)
 	*ret_call = c;
 }
 
-/* Reads the function in which a thread waits, without the suffix which a compiler gave it. */
+/* Reads the function in which a thread waits, without a compiler's suffix. */
 static void symbol_read(int task, unsigned int tid, char ret_symbol[SYMBOL_LEN])
 {
 	char path[64];
@@ -177,9 +177,9 @@ static void symbol_read(int task, unsigned int tid, char ret_symbol[SYMBOL_LEN])
 }
 
 /*
- * Reads the call of a thread. The kernel first takes exec_update_lock, which a thread in execve(2)
- * holds while it closes files, even those of a dead server. Such a thread has no program in memory
- * yet.
+ * Reads the call of a thread. The kernel first takes exec_update_lock. A thread in execve(2) holds
+ * this lock while it closes files, even those of a dead server. Such a thread has no program in
+ * memory yet.
  */
 static void call_read(int task, unsigned int tid, unsigned long long code,
 		      struct thread_call *ret_call)
@@ -236,7 +236,8 @@ static void mount_name(struct hung *row, const struct mount *m)
 		row->server = strdup(is_fuse(type) ? m->point : m->source);
 }
 
-/* Looks at descriptor @fd, without its file. False: it is no file, or the filters reject it. */
+/* Looks at descriptor @fd, without its file. Returns false if it is no file, or the filters reject
+ * it. */
 static bool fd_look(struct looking *l, int task, unsigned int tid, int fd, struct hung *row)
 {
 	char path[64], file[PATH_MAX];
@@ -268,7 +269,7 @@ static int by_tid(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-/* Thread @tid in the kernel's list; NULL: it is not there. */
+/* Thread @tid in the kernel's list, or NULL if it is not there. */
 static const struct listed_task *listed_find(const struct looking *l, unsigned int tid)
 {
 	const struct listed_task key = { .tid = tid };
@@ -277,7 +278,7 @@ static const struct listed_task *listed_find(const struct looking *l, unsigned i
 			    : NULL;
 }
 
-/* Names the path which a thread looks up, and the file system in which it does. False: the filters
+/* Names the path that a thread looks up, and the path's file system. Returns false if the filters
  * reject it. */
 static bool path_look(struct looking *l, struct hung *row)
 {
@@ -295,8 +296,8 @@ static bool path_look(struct looking *l, struct hung *row)
 	return dev_passes(&l->conf->lists, listed->dev);
 }
 
-/* The descriptor of the call @name (NULL: not known), of a copy the one which it reads; -1: it has
- * none, or whether it has one on a file is not known here: splice(), ioctl(). */
+/* The descriptor of the call @name (NULL: not known); for a copy, the descriptor that is read.
+ * Returns -1 if the call has none, or if it may be none of a file: splice(), ioctl(). */
 static int call_fd(enum call_file file, const char *name, const struct thread_call *c)
 {
 	switch (file) {
@@ -313,7 +314,7 @@ static int call_fd(enum call_file file, const char *name, const struct thread_ca
 	}
 }
 
-/* The stratum of a wait for @what, which may be NULL. */
+/* The stratum of a wait for @what. @what may be NULL. */
 static enum stratum stratum_of(const char *what)
 {
 	if (what && strstr(what, "server"))
@@ -333,7 +334,7 @@ static bool is_for_io(const char *what)
 	return what;
 }
 
-/* Names call and file of a thread. False: the filters reject it, or it is not in I/O. */
+/* Names call and file of a thread. Returns false if the filters reject it, or it is not in I/O. */
 static bool call_name(struct looking *l, int task, unsigned int tid, const struct thread_call *c,
 		      struct waiting_thread *t)
 {
@@ -359,7 +360,8 @@ static bool call_name(struct looking *l, int task, unsigned int tid, const struc
 	return fd >= 0 ? fd_look(l, task, tid, fd, row) : path_look(l, row);
 }
 
-/* Fills in @t, whose state is known. False: it is not in I/O, or the filters reject it. */
+/* Fills in @t, whose state is known. Returns false if it is not in I/O, or the filters reject
+ * it. */
 static bool thread_fill(struct looking *l, int task, unsigned int tid, struct waiting_thread *t)
 {
 	struct thread_call call;
@@ -398,7 +400,7 @@ static bool comm_passes(const struct filter_lists *lists, const char comm[COMM_L
 	return passes;
 }
 
-/* Looks at thread @tid, in the directory @task. 0 or -ENOMEM. */
+/* Looks at thread @tid, in the directory @task. Returns 0 or -ENOMEM. */
 static int thread_look(struct looking *l, unsigned int pid, int task, unsigned int tid)
 {
 	struct waiting_thread t = { .row = { .pid = pid, .tid = tid } };
@@ -427,7 +429,7 @@ static bool is_number(const char *name)
 	return name[0] >= '1' && name[0] <= '9';
 }
 
-/* Looks at thread @tid of a process, or with 0 at all its threads. 0 or -ENOMEM. */
+/* Looks at thread @tid of a process, or with 0 at all its threads. Returns 0 or -ENOMEM. */
 static int process_look(struct looking *l, unsigned int pid, unsigned int tid)
 {
 	char path[PATH_MAX];
@@ -447,7 +449,7 @@ static int process_look(struct looking *l, unsigned int pid, unsigned int tid)
 	return err;
 }
 
-/* Whether --pid, with --children, chooses process @pid, which is not the tool. */
+/* Whether --pid, with --children, chooses process @pid. @pid is not the tool. */
 static bool pid_passes(const struct looking *l, unsigned int pid)
 {
 	const struct filter_lists *lists = &l->conf->lists;
@@ -460,7 +462,7 @@ static bool pid_passes(const struct looking *l, unsigned int pid)
 	return passes && pid != (unsigned int)getpid();
 }
 
-/* Looks at the threads which wait, by the kernel's list. 0 or -ENOMEM. */
+/* Looks at the threads that wait, by the kernel's list. Returns 0 or -ENOMEM. */
 static int listed_look(struct looking *l)
 {
 	const struct listed_task *list = l->listed->list;
@@ -472,7 +474,7 @@ static int listed_look(struct looking *l)
 	return err;
 }
 
-/* Looks at all threads of all processes in /proc. 0 or -ENOMEM. */
+/* Looks at all threads of all processes in /proc. Returns 0 or -ENOMEM. */
 static int processes_look(struct looking *l)
 {
 	unsigned int pid;
@@ -518,7 +520,7 @@ static bool fuse_waits(const struct looking *l)
 	return waits || (!told && fuse_is_mounted(&l->mounts));
 }
 
-/* The descendants of the processes chosen by --pid. 0 or -errno. */
+/* The descendants of the processes chosen by --pid. Returns 0 or -errno. */
 static int below_read(const struct session_conf *conf, struct processes *ret_below)
 {
 	struct processes all;
@@ -531,7 +533,7 @@ static int below_read(const struct session_conf *conf, struct processes *ret_bel
 	return err;
 }
 
-/* Those first which wait for a server: others may wait for them. */
+/* Threads that wait for a server come first: others may wait for them. */
 static int by_wait(const void *a, const void *b)
 {
 	const struct hung *x = &((const struct waiting_thread *)a)->row;
@@ -549,7 +551,7 @@ bool hung_wanted(const struct session_conf *conf)
 	       !conf->lists.n_cgroups;
 }
 
-/* Reads all that the iterator writes. 0 or -ENOMEM. */
+/* Reads all that the iterator writes. Returns 0 or -ENOMEM. */
 static int list_take(int fd, struct hung_list *list)
 {
 	char *text = NULL;
@@ -645,10 +647,10 @@ static bool is_in_progress(const struct snapshot *sn, unsigned int tid)
 }
 
 /*
- * Whether @t, which sleeps, is in the same call as at the first look. It is if it has not gone to
- * sleep again. A thread with a request of NFS wakes up to send the request again. Then its call
- * lasts if a program would have seen the call's end: the end of a call without a beginning, or the
- * beginning of the next, give the thread a state.
+ * Whether the sleeping thread @t is in the same call as at the first look. It is if it has not gone
+ * to sleep again. A thread with a request of NFS wakes up to send the request again. Its call still
+ * lasts if the thread has no state then: programs give a thread a state at the end of a call
+ * without a beginning, and at the beginning of the next call.
  */
 static bool is_same_call(const struct waiting_thread *t, const struct hung_states *states,
 			 unsigned long long switches)
@@ -679,7 +681,7 @@ static enum verdict thread_verdict(const struct waiting_thread *t, const struct 
 		       : ENDED;
 }
 
-/* Adds a copy of @row. 0 or -ENOMEM. */
+/* Adds a copy of @row. Returns 0 or -ENOMEM. */
 static int row_add(struct snapshot *sn, const struct hung *row, uint64_t age_ns)
 {
 	struct hung *list = reallocarray(sn->hung, sn->n_hung + 1, sizeof(*list)), *copy;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * hung.h - threads which have waited since before the tracing began. No event tells of their calls,
+ * hung.h - threads that have waited since before the tracing began. No event tells of their calls,
  * so /proc is looked at twice: when the probes are live, and when a table is printed.
  *
  * Reads nothing that waits for a file system or for a lock of a hung process: no file of another
@@ -20,7 +20,8 @@ struct listed_task;
 struct session_conf;
 struct state_layout;
 
-/* Threads which waited at the first look, without those whose wait was seen to end. All 0: none. */
+/* Threads that waited at the first look, without those whose wait was seen to end. All 0 if there
+ * are none. */
 struct hung_threads {
 	struct waiting_thread *list;
 	size_t n, cap;
@@ -33,7 +34,7 @@ struct hung_places {
 };
 extern const struct hung_places hung_places;
 
-/* Threads which wait, by the kernel's own list (task_list()), sorted by thread. */
+/* Threads that wait, by the kernel's own list (task_list()), sorted by thread. */
 struct hung_list {
 	struct listed_task *list;
 	size_t n;
@@ -45,13 +46,13 @@ struct hung_list {
 bool hung_wanted(const struct session_conf *conf);
 
 /* Reads the list by the iterator @prog. The caller frees ret_list->list. If @prog is not loaded, or
- * in a pid namespace with other numbers, there is no list. 0 or -ENOMEM. */
+ * in a pid namespace with other numbers, there is no list. Returns 0 or -ENOMEM. */
 int hung_list_read(const struct bpf_program *prog, struct hung_list *ret_list);
 
 /*
- * The first look, at @now (CLOCK_MONOTONIC): notes all threads in an uninterruptible wait which
- * pass the filters of @conf, and those which wait for a FUSE daemon. Needs the rights of ptrace for
- * all but state and name of a thread. 0 with @ret_threads, which the caller frees, or -ENOMEM.
+ * The first look, at @now (CLOCK_MONOTONIC): notes all threads in an uninterruptible wait that pass
+ * the filters of @conf, and those that wait for a FUSE daemon. Anything but a thread's state and
+ * name needs the rights of ptrace. Returns 0 with @ret_threads, freed by the caller, or -ENOMEM.
  * Without /proc there are none.
  */
 int hung_look(const struct hung_places *at, const struct session_conf *conf,
@@ -65,8 +66,8 @@ struct hung_states {
 };
 
 /*
- * A later look, at @now: adds to @sn the threads of @h which still wait, if they have done so for
- * @min_ns; others leave @h. Operations in progress are in @sn before. 0 or -ENOMEM.
+ * A later look, at @now: adds to @sn the threads of @h that still wait, if they have done so for
+ * @min_ns; others leave @h. Operations in progress are in @sn before. Returns 0 or -ENOMEM.
  */
 int hung_read(struct hung_threads *h, const struct hung_places *at,
 	      const struct hung_states *states, uint64_t now, uint64_t min_ns, struct snapshot *sn);

@@ -16,8 +16,8 @@ FILE *kallsyms_open(void);
 
 void kallsyms_forget(void); /* frees the cached text */
 
-/* The address of the only symbol called @name in the cached text. 0: nothing is cached, no symbol
- * or several have this name, or the kernel hides addresses. */
+/* The address of the only symbol called @name in the cached text. Returns 0 if nothing is cached,
+ * no symbol or several have this name, or the kernel hides addresses. */
 uint64_t kallsyms_cached(const char *name);
 
 /* As kallsyms_cached(), but searches @text. */

@@ -12,7 +12,8 @@
 
 #include "trace/kallsyms.h"
 
-/* Reads a number from a sysfs file, with or without "config:" before it; -1: cannot. */
+/* Reads a number from a sysfs file, with or without "config:" before it. Returns -1 if it cannot be
+ * read. */
 static int sysfs_number(const char *pmu, const char *file)
 {
 	char path[128];

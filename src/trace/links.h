@@ -17,7 +17,7 @@ struct links {
 	int n;
 };
 
-/* Takes @link. False: @link is NULL, or there is no room and @link was destroyed. */
+/* Takes @link. Returns false if @link is NULL, or there is no room and @link was destroyed. */
 bool links_add(struct links *l, struct bpf_link *link);
 
 /* Adds both links, or destroys both: the entry of a function is useless without its return, and the
@@ -41,8 +41,8 @@ int kprobe_open(const char *pmu, const char *name, uint64_t address, bool is_ret
 
 /*
  * As bpf_program__attach_kprobe(), but by address if kallsyms_cached() knows it. Before 6.2 the
- * kernel searches all its symbols for a name several times, which costs 280 to 440 million
- * instructions for a pair of probes.
+ * kernel searches all its symbols for a name several times: 280 to 440 million instructions for a
+ * pair of probes.
  */
 struct bpf_link *kprobe_attach(const struct bpf_program *prog, const char *function,
 			       bool is_return);

@@ -66,8 +66,8 @@ int objects_open(struct bpf_object_skeleton *s, enum object_file which, const ch
 	return err;
 }
 
-/* How a program is loaded, beside its instructions. This is not struct bpf_prog_load_opts, whose
- * size may differ between the installed library and its header. */
+/* How a program is loaded, in addition to its instructions. This is not struct bpf_prog_load_opts,
+ * whose size may differ between the installed library and its header. */
 struct types {
 	enum bpf_attach_type attach;
 	unsigned int hook;
@@ -86,7 +86,8 @@ static struct loading {
 	struct types types[MAX_PROGRAMS]; /* by row of programs[], for load_copy() */
 } loading;
 
-/* Type id of a hook of a file system, which may be in a module; sets the module's descriptor. */
+/* Type id of a hook of a file system. If the file system is a module, sets the module's
+ * descriptor. */
 static unsigned int module_hook_type(const struct program *prog, struct feature *f,
 				     struct bpf_prog_load_opts *opts)
 {
@@ -103,8 +104,8 @@ static unsigned int module_hook_type(const struct program *prog, struct feature 
 	return id;
 }
 
-/* Type id of a hook; 0: it has none. If not told, libbpf would search all types for each program.
- *  */
+/* Type id of a hook, or 0 if it has none. If not told, libbpf would search all types for each
+ * program. */
 static unsigned int hook_type(const struct program *prog, struct feature *f)
 {
 	char name[96];
@@ -124,8 +125,8 @@ static unsigned int hook_type(const struct program *prog, struct feature *f)
 	}
 }
 
-/* The type of a program, told to libbpf only when it loads the program: for a TRACING program
- * libbpf would read all of the kernel's types beforehand. */
+/* The type of a program. libbpf learns it only when it loads the program: for a TRACING program it
+ * would read all of the kernel's types beforehand. */
 static enum bpf_prog_type type_of(const struct program *prog)
 {
 	switch (prog->hook) {
@@ -220,7 +221,7 @@ static int handlers_register(void)
 	return 0;
 }
 
-/* The number at the start of @text. 0: no number, or no patch level. */
+/* The number at the start of @text. Returns 0 if there is no number, or no patch level. */
 static unsigned long patch_level(const char *text)
 {
 	unsigned long n = *text >= '0' && *text <= '9' ? strtoul(text, NULL, 10) : 0;
@@ -287,7 +288,7 @@ struct trace_bpf *load_open(bool functions, const char *types)
 	return NULL;
 }
 
-/* Path of a file for the types; NULL: libbpf reads the kernel's. */
+/* Path of a file with the types, or NULL if libbpf reads the kernel's. */
 static const char *core_file_open(void)
 {
 	static char path[32];
@@ -319,8 +320,8 @@ static void core_file_close(void)
 	loading.core_fd = -1;
 }
 
-/* Creates the map of the programs' variables, 3.8 MB, all 0. libbpf would create the map and fill
- * it by way of two copies, one here and one in the kernel. 0 or -errno. */
+/* Creates the map of the programs' variables, 3.8 MB, all 0. libbpf would fill the new map by way
+ * of two copies, one here and one in the kernel. Returns 0 or -errno. */
 static int variables_create(struct trace_bpf *obj)
 {
 	struct bpf_map *bss = obj->maps.bss;

@@ -29,18 +29,19 @@ struct trace_bpf *load_open(bool functions, const char *types);
 bool load_has_fix(const struct utsname *uts);
 
 /*
- * Opens, configures and loads the programs of @plan. 0 with @ret_obj, which the caller frees with
- * trace_bpf__destroy(), or -1 with @why.
+ * Opens, configures and loads the programs of @plan. Returns 0 with @ret_obj, or -1 with @why. The
+ * caller frees @ret_obj with trace_bpf__destroy().
  */
 int load(struct plan *plan, const struct session_conf *sc, const struct bpf_conf *conf,
 	 struct feature *f, struct trace_bpf **ret_obj, struct reason *why);
 
-/* Loads a copy of @prog, which load() has loaded for @row and whose object still exists. Returns a
+/* Loads a copy of @prog. load() has loaded @prog for @row, and its object still exists. Returns a
  * descriptor owned by the caller, or -errno. */
 int load_copy(const struct bpf_program *prog, const struct program *row);
 
-/* Tries to load the @wanted programs of programs[], all together, and unloads them. 0, or -errno
- * with the program refused by the kernel; @ret_refused is NULL if no program caused the failure. */
+/* Tries to load the @wanted programs of programs[], all together, and unloads them. Returns 0, or
+ * -errno with the program refused by the kernel; @ret_refused is NULL if no program caused the
+ * failure. */
 int load_try(const bool *wanted, const struct session_conf *sc, const struct bpf_conf *conf,
 	     struct feature *f, const struct program **ret_refused);
 
@@ -56,7 +57,7 @@ int load_limit_reached(struct reason *why, const char *what, int err);
 enum object_file { OBJECT_TRACE, OBJECT_TRACE_FUNCTIONS, OBJECT_FUNC };
 
 /* Opens skeleton @s over an object file; libbpf copies the parts it needs. @types: path of a file
- * with the types for relocations; NULL: the kernel's. 0 or -errno. */
+ * with the types for relocations; NULL: the kernel's. Returns 0 or -errno. */
 int objects_open(struct bpf_object_skeleton *s, enum object_file which, const char *types);
 
 #endif

@@ -264,7 +264,7 @@ static void accesses_resize(const struct bpf_conf *c, struct bpf_object *obj)
 	bpf_map__set_max_entries(taken, bpf_map__max_entries(taken) + c->access_slots + c->cpus);
 }
 
-/* The rows of NFS which have slots, and their claims. */
+/* The rows of NFS that have slots, and their claims. */
 static void servers_resize(const struct bpf_conf *c, struct bpf_object *obj)
 {
 	struct bpf_map *taken = bpf_object__find_map_by_name(obj, "slots_taken");
@@ -313,10 +313,10 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 }
 
 /*
- * Lets maps allocate an entry when a program makes the entry, also in an interrupt: the kernel then
- * takes the entry from a reserve of the CPU, which is refilled at once when interrupts are on.
+ * Lets maps allocate an entry when a program makes the entry, also in an interrupt. The kernel then
+ * takes the entry from a reserve of the CPU, and refills the reserve as soon as interrupts are on.
  *
- * This is for entries which are made outside of interrupts. Only completions of libaio add rows of
+ * This is for entries that are made outside of interrupts. Only completions of libaio add rows of
  * operations there: see maps_fill_reserves(). Rows of requests are preallocated.
  */
 static void maps_allocate(struct bpf_object *obj)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * maps.h - which maps a run has, how large they are on this machine, and mapping their cells into
- * our memory. Reads no cell.
+ * maps.h - which maps a run has, their sizes on this machine, and their cells in our memory. Reads
+ * no cell.
  */
 #ifndef IOSTRATA_TRACE_MAPS_H
 #define IOSTRATA_TRACE_MAPS_H
@@ -43,7 +43,7 @@ void rowmaps_size(const struct rowmaps *r, struct rowmaps_size *ret_size);
 /* Sets the members of @c derived from the sizes. */
 void rowmaps_conf(const struct rowmaps_size *size, struct bpf_conf *c);
 
-/* Applies the sizes to the maps of @obj, which is not loaded yet. */
+/* Applies the sizes to the maps of @obj. @obj is not loaded yet. */
 void rowmaps_resize(const struct rowmaps_size *size, struct bpf_object *obj);
 
 /* Whether rows of requests are keyed by their submitter with --by @by. */
@@ -52,28 +52,29 @@ bool rowmaps_rq_by(enum by_key by);
 /* Whether there are few enough rows of operations to give each a slot. */
 bool rowmaps_in_slots(const struct rowmaps *r);
 
-/* Chooses types and sizes of the maps of @obj, which is not loaded yet. */
+/* Chooses types and sizes of the maps of @obj. @obj is not loaded yet. */
 void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const struct bpf_conf *c,
 		    struct feature *f);
 
 /*
- * Fills each CPU's reserve of rows of operations, for programs which add rows in an interrupt: the
+ * Fills each CPU's reserve of rows of operations, for programs that add rows in an interrupt: the
  * kernel refills a reserve only between interrupts. It begins with one row, and is refilled to some
  * 24 when one is taken, see struct bpf_mem_alloc. CPUs on which this thread may not run keep one.
  * For kernels with feature.map_alloc.
  */
 void maps_fill_reserves(struct bpf_object *obj);
 
-/* Computes how many rows a run with @sc may have on this machine, which has @cpus: maps_cpus(). */
+/* Computes how many rows a run with @sc may have on this machine. @cpus is from maps_cpus(). */
 void maps_rows_size(const struct session_conf *sc, const struct feature *f, unsigned int cpus,
 		    struct rowmaps_size *ret_size);
 
-/* The number of CPUs up to the last one online, which decides the sizes of maps. A machine may have
- * room for many more CPUs. If such a CPU comes online during the run, its operations and requests
- * get their rows in hashes, and its records go through rings. */
+/* The number of CPUs up to the last one online. The sizes of maps depend on this number. A machine
+ * may have room for many more CPUs. If such a CPU comes online during the run, its operations and
+ * requests get their rows in hashes, and its records go through rings. */
 unsigned int maps_cpus(void);
 
-/* The number of CPUs up to the last one in a list such as "0-3,8-11"; 0: @list is no such list. */
+/* The number of CPUs up to the last one in a list such as "0-3,8-11", or 0 if @list is no such
+ * list. */
 unsigned int maps_cpus_in(const char *list);
 
 /* Whether a run with @sc counts requests. */
@@ -85,11 +86,11 @@ unsigned int maps_access_slots(enum by_key by);
 /* Entries for the sizes without a place in these slots. */
 enum { ACCESS_SIZE_ROWS = 8192 };
 
-/* Slots for rows of NFS; 0: SunRPC is not traced. */
+/* Slots for rows of NFS, or 0 if SunRPC is not traced. */
 unsigned int maps_server_slots(const struct bpf_conf *c);
 
-/* Maps the array into our memory; the caller frees it with munmap() of *@ret_len bytes. 0, or -1
- * with @why. */
+/* Maps the array into our memory; the caller frees it with munmap() of *@ret_len bytes. Returns 0,
+ * or -1 with @why. */
 int maps_map(const struct bpf_map *array, void **ret_map, size_t *ret_len, struct reason *why);
 
 /* Number of rings for sent records, and number of CPUs with a lane, of @cpus. */

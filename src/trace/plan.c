@@ -117,7 +117,7 @@ unsigned int plan_kinds(const struct session_conf *conf)
 #define FIND_VMA "bpf_find_vma"
 
 #define STRATA_BLOCK (1U << ST_TAG | 1U << ST_QUEUE | 1U << ST_DEVICE | 1U << ST_COMPLETE)
-/* All but those on the CPU, and but server and reap, which are not known from switches alone. */
+/* All but those on the CPU, server and reap. Switches alone tell nothing of server and reap. */
 #define STRATA_WAITS                                                                               \
 	((unsigned int)((1ULL << ST_N) - (1U << SENT_ON_CPU)) & ~(1U << ST_SERVER | 1U << ST_REAP))
 
@@ -204,7 +204,7 @@ static const char no_aborts[] =
 		.needs = need, .alone = (kind) >= HOOK_FENTRY                                      \
 	}
 
-/* Requests to nfsd, which begin and end in SunRPC. */
+/* Requests to nfsd. They begin and end in SunRPC. */
 #define SERVED(prog, kind, name, in) SERVED_IF(prog, kind, name, in, NEED_NFSD)
 
 #define NFSD(func) SERVED(on_##func, HOOK_FENTRY, #func, "nfsd")
@@ -272,7 +272,7 @@ const struct program programs[] = {
 		   .needs = NEED_NO_LEVEL),
 	TRACEPOINT(on_cgroup_made, "cgroup_mkdir", .asks = ASK_CGROUPS),
 	TRACEPOINT(on_exec, "sched_process_exec", .asks = ASK_CALLS | ASK_CHILD, .backup = true),
-	/* before on_exit(), which gives up the state of the thread */
+	/* before on_exit(): it gives up the state of the thread */
 	URING(on_uring_exit, "sched_process_exit", 0),
 	TRACEPOINT(on_exit, "sched_process_exit", .asks = ASK_THREADS, .backup = true),
 
@@ -302,7 +302,7 @@ const struct program programs[] = {
 	FUSE(on_fuse_ended, HOOK_FENTRY, "fuse_request_end", NEED_FUSE_FUNCTIONS | NEED_LEVEL),
 	FUSE(on_fuse_ended_no_level, HOOK_FENTRY, "fuse_request_end",
 	     NEED_FUSE_FUNCTIONS | NEED_NO_LEVEL),
-	/* before on_rpc_begin(), which keeps names */
+	/* before on_rpc_begin(): it keeps names */
 	RPC(on_xprt_create, "xprt_create", 0),
 	RPC(on_xprt_disconnect, "xprt_disconnect_force", 0),
 	RPC(on_rpc_begin, "rpc_task_begin", 0),
@@ -440,7 +440,7 @@ static bool is_kprobe(const struct program *prog)
 	return prog->hook == HOOK_KPROBE || prog->hook == HOOK_KRETPROBE;
 }
 
-/* Name of a hook in the kernel's types. False: the hook needs no type. */
+/* Name of a hook in the kernel's types. Returns false if the hook needs no type. */
 static bool hook_type_name(const struct program *prog, char *name, size_t cap)
 {
 	if (prog->hook == HOOK_TP_BTF)
@@ -485,7 +485,7 @@ static bool has_hook(struct feature *f, const char *name, const char *module)
 	return !feature_hook(f, name, module, &id, &btf_fd);
 }
 
-/* Why a hook of a file system, which a module may have, is not there; NULL: it is. */
+/* Why a hook of a file system is not there, or NULL if it is. A module may have the file system. */
 static const char *why_no_module_hook(struct feature *f, const struct program *prog)
 {
 	char name[96];

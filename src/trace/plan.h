@@ -22,27 +22,26 @@ struct trace_bpf;
 
 /* Things for which a command asks, as a set of bits. */
 enum ask {
-	ASK_THREADS = 1 << 0, /* ends of threads; every run needs them */
-	ASK_CHILD = 1 << 1,   /* follow a process and its descendants */
-	ASK_CALLS = 1 << 2,   /* system calls: operations begin and end */
-	ASK_CALL_FILES =
-		1 << 3, /* vfs_read() and vfs_write() give the file of a call, which is cheaper */
-	ASK_WAITS = 1 << 4,    /* sleeps of operations, split by cause */
-	ASK_REQUESTS = 1 << 5, /* block requests */
-	ASK_VFS = 1 << 6,      /* functions of the VFS */
-	ASK_FS = 1 << 7,       /* functions of file systems */
-	ASK_ISSUERS = 1 << 8,  /* submitters of bios, where another thread queues the bio */
-	ASK_BEHALF = 1 << 9,   /* on behalf of which thread a kernel thread submits a request */
-	ASK_LOCKS = 1 << 10,   /* which sleeps wait for a lock of the kernel */
-	ASK_URING = 1 << 11,   /* requests of io_uring as operations */
-	ASK_AIO = 1 << 12,     /* requests of libaio as operations */
-	ASK_FAULTS = 1 << 13,  /* page faults as operations */
-	ASK_TAG = 1 << 14,     /* when a bio gets its request, which separates tag from queue */
-	ASK_QUEUED = 1 << 15,  /* ends of reads and writes which outlive their function call */
-	ASK_CGROUPS = 1 << 17, /* paths of new cgroups */
-	ASK_SERVERS = 1 << 16, /* requests of file systems to servers and daemons */
-	ASK_SERVED = 1 << 18,  /* requests to nfsd or ksmbd as operations */
-	ASK_HUNG = 1 << 19,    /* threads which have waited since before the start */
+	ASK_THREADS = 1 << 0,    /* ends of threads; every run needs them */
+	ASK_CHILD = 1 << 1,      /* follow a process and its descendants */
+	ASK_CALLS = 1 << 2,      /* system calls: operations begin and end */
+	ASK_CALL_FILES = 1 << 3, /* vfs_read() and vfs_write() give the file of a call: cheaper */
+	ASK_WAITS = 1 << 4,      /* sleeps of operations, split by cause */
+	ASK_REQUESTS = 1 << 5,   /* block requests */
+	ASK_VFS = 1 << 6,        /* functions of the VFS */
+	ASK_FS = 1 << 7,         /* functions of file systems */
+	ASK_ISSUERS = 1 << 8,    /* submitters of bios, where another thread queues the bio */
+	ASK_BEHALF = 1 << 9,     /* on behalf of which thread a kernel thread submits a request */
+	ASK_LOCKS = 1 << 10,     /* which sleeps wait for a lock of the kernel */
+	ASK_URING = 1 << 11,     /* requests of io_uring as operations */
+	ASK_AIO = 1 << 12,       /* requests of libaio as operations */
+	ASK_FAULTS = 1 << 13,    /* page faults as operations */
+	ASK_TAG = 1 << 14,       /* when a bio gets its request: separates tag from queue */
+	ASK_QUEUED = 1 << 15,    /* ends of reads and writes that outlive their function call */
+	ASK_CGROUPS = 1 << 17,   /* paths of new cgroups */
+	ASK_SERVERS = 1 << 16,   /* requests of file systems to servers and daemons */
+	ASK_SERVED = 1 << 18,    /* requests to nfsd or ksmbd as operations */
+	ASK_HUNG = 1 << 19,      /* threads that have waited since before the start */
 };
 
 enum hook {
@@ -61,7 +60,7 @@ enum hook {
  *
  * A function has four programs, in this order: fexit, fentry, kretprobe, kprobe. The program at the
  * return is attached first, so its row precedes the row of the entry. A template is for functions
- * of file systems, which are found at run time; it is loaded as if for @target.
+ * of file systems. These are found at run time; the template is loaded as if for @target.
  */
 struct program {
 	size_t at; /* offset in struct trace_bpf */
@@ -86,7 +85,7 @@ struct program {
 	const char *without;   /* why @strata are not measured */
 };
 
-/* Properties of the kernel, which decide on the program for a hook. */
+/* Properties of the kernel. They decide on the program for a hook. */
 enum need {
 	NEED_LEVEL = 1 << 0, /* programs can read the interrupt level */
 	NEED_NO_LEVEL = 1 << 1,
@@ -151,7 +150,8 @@ bool plan_wants(const struct plan *p, const struct program *prog);
 /* Why @prog cannot be used on this kernel; NULL: loading can be tried. */
 const char *plan_why_not(const struct plan *p, const struct program *prog);
 
-/* Leaves @prog out of the plan. False: it was left out before, or MAX_REFUSED programs are. */
+/* Leaves @prog out of the plan. Returns false if it was left out before, or MAX_REFUSED programs
+ * are. */
 bool plan_refuse(struct plan *p, const struct program *prog);
 
 /* The program of a row in @obj. */
@@ -163,7 +163,7 @@ const struct program *program_row(const struct trace_bpf *obj, const struct bpf_
 /* Writes the hook as text: "tp_btf/sys_enter", "fentry/vfs_read". */
 void program_hook_text(const struct program *prog, char *text, size_t cap);
 
-/* Whether @prog is on a function which bounds a layer. Unless this layer is traced alone, no
+/* Whether @prog is on a function that bounds a layer. Unless this layer is traced alone, no
  * operation ends in such a program. */
 bool program_bounds_layer(const struct program *prog);
 

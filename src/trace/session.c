@@ -369,7 +369,7 @@ static int cells_open(struct session *s, const struct bpf_conf *conf, struct rea
 	return maps_map(t->maps.slot_rq_cells, (void **)&s->slot_rqs, &s->slot_rqs_len, why);
 }
 
-/* Looks for threads which wait already. 0, or -1 with @why. */
+/* Looks for threads that wait already. Returns 0, or -1 with @why. */
 static int hung_begin(struct session *s, struct reason *why)
 {
 	struct hung_list listed = {};
@@ -528,7 +528,7 @@ static uint64_t threads_time(struct session *s, uint64_t now)
 	return s->threads_ns - before;
 }
 
-/* Reads the busiest thread of the interval which has ended; no program writes it any more. */
+/* Reads the busiest thread of the interval that has ended; no program writes it any more. */
 static void busiest_read(const struct session *s, struct snapshot *sn)
 {
 	int n = libbpf_num_possible_cpus();
@@ -541,7 +541,7 @@ static void busiest_read(const struct session *s, struct snapshot *sn)
 	free(of_cpus);
 }
 
-/* Adds operations in progress, and threads which have waited since before the start. 0 or -errno.
+/* Adds operations in progress, and threads waiting since before the start. Returns 0 or -errno.
  */
 static int waiting_read(struct session *s, struct snapshot *sn)
 {
@@ -640,7 +640,7 @@ uint64_t session_lost(const struct session *s, enum lost what)
 }
 
 /* Probes functions of file systems met since the last look. The return of a function may be probed
- * before its entry, and long before an operation in progress returns: no entry is missing for
+ * before its entry, and long before an operation in progress returns. No entry is missing for
  * operations that began until now. */
 static void functions_attach_new(struct session *s)
 {

@@ -33,8 +33,8 @@ struct session_conf {
 	bool queued;                /* request histograms from submission instead of dispatch */
 	bool rq_sums_only;          /* no histograms of requests: all are in the first bucket */
 	bool all_files;
-	bool all_faults;   /* also count minor page faults, which found their page, as operations */
-	bool minor_faults; /* count minor page faults in rows of their own, unless all_faults */
+	bool all_faults;   /* also count minor page faults (they found their page) as operations */
+	bool minor_faults; /* count minor page faults in separate rows, unless all_faults */
 	bool records;      /* session_beat() delivers slow operations */
 	bool sent_ops, sent_requests; /* each operation or request is sent; see session_on_sent() */
 	bool segments;                /* operations sent or slow have their segments */
@@ -46,7 +46,7 @@ struct session_conf {
 	bool patterns; /* sizes and order of requests by disk; with BY_FILE, of operations by file
 			*/
 	bool helpers;  /* LAYER_OPS: also rows for the work of kernel helpers */
-	bool hung;     /* LAYER_OPS: name threads which have waited since before the start */
+	bool hung;     /* LAYER_OPS: name threads that have waited since before the start */
 	bool stats;    /* let the kernel measure the run time of our programs */
 	bool follow;   /* trace only the process forked next, and its descendants */
 	bool children; /* trace also the descendants of lists.pids, living and to come */
@@ -56,12 +56,12 @@ struct session_conf {
 
 /*
  * Loads and attaches all programs needed by @conf and supported by this kernel; the probes are live
- * on return. 0 with @ret_session, which the caller closes, or -1 with @why.
+ * on return. Returns 0 with @ret_session, closed by the caller, or -1 with @why.
  */
 int session_open(const struct session_conf *conf, struct session **ret_session, struct reason *why);
 void session_close(struct session *s); /* NULL is fine */
 
-/* Whether detaching is slow, as functions are probed. NULL: no. */
+/* Whether detaching is slow, since functions are probed. False if @s is NULL. */
 bool session_is_slow_to_close(const struct session *s);
 
 /* Number of programs refused by the kernel and left out of this run. @ret_first is the name of the
@@ -73,7 +73,7 @@ const struct missing *session_missing(const struct session *s);
 
 /*
  * Takes the rows summed up since the last call, or since the probes went live. The caller frees
- * them with snapshot_free(). 0, or -1 with @why.
+ * them with snapshot_free(). Returns 0, or -1 with @why.
  */
 int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *why);
 
@@ -94,7 +94,7 @@ void session_sent_names(struct session *s);
 void session_names_again(struct session *s);
 
 /* Type of the file system in @slot of sent records, and the kinds of operations for which its layer
- * is probed: set of 1 << enum op_kind. False: no such file system. */
+ * is probed: set of 1 << enum op_kind. Returns false if there is no such file system. */
 bool session_fs(const struct session *s, unsigned int slot, char ret_name[FS_NAME_LEN],
 		unsigned int *ret_probed);
 
@@ -110,8 +110,9 @@ uint64_t session_lost(const struct session *s, enum lost what);
  */
 void session_beat(struct session *s);
 
-/* Name of a module unloaded while its functions were probed, reported once; NULL: none. From then
- * on the layer of its file systems is not measured. The text lives until the next call. */
+/* Name of a module unloaded while its functions were probed, reported once, or NULL if there is
+ * none. From then on the layer of its file systems is not measured. The text lives until the next
+ * call. */
 const char *session_module_gone(struct session *s);
 
 /* A descriptor that becomes readable when session_beat() has work to do. */

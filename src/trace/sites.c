@@ -11,7 +11,7 @@
 #include "base/rows.h"
 #include "base/snapshot.h"
 
-/* Functions that wait for a folio, whatever the reason. */
+/* Functions that wait for a folio, for any reason. */
 static const char *const general[] = {
 	"folio_wait_bit_common",   "folio_wait_bit",   "folio_wait_bit_killable",
 	"wait_on_page_bit_common", "wait_on_page_bit", "wait_on_page_bit_killable",
@@ -141,7 +141,7 @@ bool wchan_is_general(const char *function)
 	return false;
 }
 
-/* For a wait on a folio whose caller is not known, the answer is the lock: waiters for a folio's
+/* If the caller of a wait on a folio is not known, the answer is the lock. Waiters for a folio's
  * lock leave no frame on the stack, since their function ends with this call (a tail call). Waiters
  * for its writeback do leave a frame. */
 const char *wchan_what(const char *function, bool general)
@@ -177,7 +177,7 @@ static int symbol_want(struct symbols *s, uint64_t at)
 }
 
 /* Parses "ffffffff81000000 t name.suffix [module]" for the symbols from @first on. Each address is
- * where a call returns to, which may be the end of the function. */
+ * where a call returns to. This may be the end of the function. */
 static void look_at_line(struct symbols *s, size_t first, const char *line)
 {
 	char *end, name[SYMBOL_LEN];
@@ -216,7 +216,7 @@ static const char *name_of(const struct symbols *s, uint64_t at)
 }
 
 /* If the folios of a file system are read from a server, a read that waits for the lock of a folio
- * waits for the answer, which unlocks the folio. */
+ * waits for the answer: the answer unlocks the folio. */
 const char *wchan_what_on(const char *what, unsigned int op, const char fs[FS_NAME_LEN])
 {
 	bool reads = op == OP_READ || op == OP_FAULT;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * stream.h - receives the finished operations and requests sent by the programs (struct sent_... in
- * event.h): through a ring for each group of CPUs, a lane for each CPU, and a ring for the names of
- * files.
+ * event.h). They arrive through a ring for each group of CPUs, a lane for each CPU, and a ring for
+ * the names of files.
  *
  * Owns the rings and the mapped lanes. Does not interpret the records.
  */
@@ -39,8 +39,8 @@ struct stream {
 	struct stream_target *target;
 };
 
-/* Makes the rings of @obj, which is loaded, of @bytes in total (at least a page each), and maps its
- * lanes. 0, or -1 with @why; call stream_close() in either case. @target outlives the stream. */
+/* Makes the rings of the loaded @obj, @bytes in total (at least a page each), and maps its lanes.
+ * Returns 0, or -1 with @why; call stream_close() in either case. @target outlives the stream. */
 int stream_open(struct stream *s, const struct trace_bpf *obj, const struct bpf_conf *c,
 		size_t bytes, struct stream_target *target, struct reason *why);
 void stream_close(struct stream *s); /* fine if @s is all 0 */
@@ -49,8 +49,8 @@ void stream_close(struct stream *s); /* fine if @s is all 0 */
  * is loaded. */
 void stream_conf(const struct session_conf *sc, struct bpf_conf *c);
 
-/* Delivers waiting records, up to a limit, so that the call ends even if records keep coming. True:
- * there may be more. */
+/* Delivers waiting records, up to a limit, so that the call ends even if records keep coming.
+ * Returns true if there may be more. */
 int stream_consume(struct stream *s);
 
 /* Delivers the names of files sent up to now. */
@@ -59,7 +59,7 @@ void stream_names(struct stream *s);
 /* Lets the programs of @obj send the names of all files again. */
 void stream_names_again(const struct trace_bpf *obj);
 
-/* Adds the rings to @epoll, which becomes readable when one fills up. 0 or -errno. */
+/* Adds the rings to @epoll, which becomes readable when one fills up. Returns 0 or -errno. */
 int stream_watch(const struct stream *s, int epoll);
 
 #endif

@@ -138,7 +138,7 @@ static const struct {
 	[MACHINE_AARCH64] = { numbers_aarch64, sizeof(numbers_aarch64) / sizeof(struct number) },
 };
 
-/* CALL_THROUGH_VFS for calls with one buffer, which end up in vfs_read() or vfs_write(). */
+/* CALL_THROUGH_VFS for calls with one buffer. They end up in vfs_read() or vfs_write(). */
 static unsigned char through_vfs(const struct call *c)
 {
 	return c->offset == OFFSET_POS || c->offset == OFFSET_ARG3 ? CALL_THROUGH_VFS : 0;

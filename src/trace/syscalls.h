@@ -16,9 +16,9 @@ struct syscall_choice {
 };
 
 /*
- * Adds the call called @name to @c, and the calls which do the same with other arguments: "stat"
- * has lstat, newfstatat and statx, too, "pread" is pread64. Returns the kind of the calls; OP_NONE:
- * no operation is called so.
+ * Adds the call called @name to @c, and the calls that do the same with other arguments: "stat" has
+ * lstat, newfstatat and statx, too, "pread" is pread64. Returns the kind of the calls, or OP_NONE
+ * if no operation is called so.
  */
 enum op_kind syscalls_choose(struct syscall_choice *c, const char *name);
 
@@ -38,7 +38,7 @@ void syscalls_fill(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX], unsigne
 		   const struct syscall_choice *only, bool vfs_tells);
 
 /* Returns the name of call number @call (| CALL_COMPAT for a 32-bit call), or of an opcode, see
- * CALL_URING. "?": not in the list. NULL: no list is known for the machine. */
+ * CALL_URING. "?": not in the list. Returns NULL if no list is known for the machine. */
 typedef const char *syscall_name_fn(unsigned short call);
 
 /* The function that knows the names of system calls on @machine. */

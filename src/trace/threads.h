@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * threads.h - the total time of the tracked threads, which programs add up while it is read; and
- * the busiest of these threads.
+ * threads.h - the total time of the tracked threads, and the busiest of these threads. Programs add
+ * the time up while it is read.
  */
 #ifndef IOSTRATA_TRACE_THREADS_H
 #define IOSTRATA_TRACE_THREADS_H

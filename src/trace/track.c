@@ -22,7 +22,7 @@ enum {
 	MAP_BYTES = PID_LIMIT / 8,
 };
 
-/* Sets the bit of @pid. False: the bit was set. */
+/* Sets the bit of @pid. Returns false if the bit was set. */
 static bool bit_set(uint64_t *words, unsigned int pid)
 {
 	uint64_t bit = 1ULL << pid % 64, *word = &words[pid % PID_LIMIT / 64];
@@ -44,8 +44,8 @@ static uint64_t ticks_now(void)
 	return t.tv_sec * hz + t.tv_nsec / (1000000000 / hz);
 }
 
-/* Tracks all descendants which are old enough. The number of those whose birth may have been
- * missed, or -errno. */
+/* Tracks all descendants that are old enough. The number of those whose birth may have been missed,
+ * or -errno. */
 static int below_track(uint64_t *words, const unsigned int *roots, unsigned int n_roots)
 {
 	uint64_t now = ticks_now();
@@ -81,7 +81,8 @@ int track_older(int fd, const unsigned int *roots, unsigned int n_roots)
 		return -errno;
 	for (unsigned int i = 0; i < n_roots; i++)
 		bit_set(words, roots[i]);
-	/* whoever is not tracked yet may have had a child since the look at it: one more look */
+	/* a process that is not tracked yet may have had a child since the look at it: one more
+	 * look */
 	for (int i = 0; left > 0 && i < TRIES; i++) {
 		left = below_track(words, roots, n_roots);
 		if (left > 0)

@@ -6,7 +6,7 @@
 /*
  * Tracks the processes @roots and their descendants: sets their bits in the map @fd, an array of
  * words with a bit for each process, while the programs track the processes born from now on. Call
- * it when these programs are attached. 0 or -errno.
+ * it when these programs are attached. Returns 0 or -errno.
  */
 int track_older(int fd, const unsigned int *roots, unsigned int n_roots);
 

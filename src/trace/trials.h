@@ -20,7 +20,7 @@ struct trial {
 };
 
 /* Tries all programs together, then without the refused ones. Calls @fn for each row of programs[].
- * 0 or -errno. */
+ * Returns 0 or -errno. */
 int trials_run(void (*fn)(void *arg, const struct trial *t), void *arg, struct feature *f);
 
 #endif

@@ -85,7 +85,7 @@ struct member_at {
 	size_t *ret_at;
 };
 
-/* Finds the offsets of all members in @list, which ends with an empty row. */
+/* Finds the offsets of all members in @list. The list ends with an empty row. */
 static int members_find(const struct btf *btf, unsigned int type, const struct member_at *list)
 {
 	int err = 0;
@@ -273,8 +273,8 @@ static struct wait io_wait(const struct state_layout *l, const char *io)
 	return (struct wait){ .stratum = io_stratum(l, io), .dev = u32_at(io, l->io_dev) };
 }
 
-/* The wait of an operation for the bio which its thread @tid submitted last. The bio may be done,
- * and its address be that of a bio of another thread. */
+/* The wait of an operation for the last bio of its thread @tid. The bio may be done, and its
+ * address be that of a bio of another thread. */
 static struct wait bio_wait(const struct state_layout *l, const char *bss, uint64_t bio,
 			    unsigned int tid)
 {
@@ -296,7 +296,7 @@ static struct wait bio_wait(const struct state_layout *l, const char *bss, uint6
 
 enum { SERVED_MOST = 512 };
 
-/* A request to a server: the struct task_struct of the thread which made the request; the device
+/* A request to a server: the struct task_struct of the thread that made the request; the device
  * number of FUSE's file system, or the address of the server. */
 struct served {
 	uint64_t task;
@@ -316,7 +316,8 @@ struct reading {
 	struct mounts mounts; /* only if there are requests to servers */
 };
 
-/* The request of the thread in the state @task to a server or a daemon; NULL: none. */
+/* The request of the thread in the state @task to a server or a daemon, or NULL if there is
+ * none. */
 static const struct served *served_for(const struct reading *r, const char *task)
 {
 	for (size_t i = 0; i < r->n_served; i++)
@@ -343,8 +344,8 @@ static const struct mount *mount_from(const struct mounts *mounts, const char *a
 	return found;
 }
 
-/* The mount point of a daemon, or "10.0.0.7:/home" or "10.0.0.7" of a server. For free(); NULL: not
- * known, or out of memory. */
+/* The mount point of a daemon, or "10.0.0.7:/home" or "10.0.0.7" of a server. NULL if not known or
+ * out of memory. The caller frees the text. */
 static char *server_name(const struct reading *r, const struct served *s)
 {
 	const struct mount *m =
@@ -355,8 +356,8 @@ static char *server_name(const struct reading *r, const struct served *s)
 	return s->address[0] ? strdup(s->address) : NULL;
 }
 
-/* The present stratum of a thread, as far as known before the wake-up. ST_N: the thread waits for a
- * bio, whose state tells the stratum. */
+/* The present stratum of a thread, as far as known before the wake-up. Returns ST_N if the thread
+ * waits for a bio, whose state tells the stratum. */
 static enum stratum stratum_now(const struct state_layout *l, const char *task)
 {
 	uint64_t asleep = u64_at(task, l->asleep);
@@ -447,7 +448,8 @@ static bool in_progress(const struct state_layout *l, const char *op)
 	       (progress == PROGRESS_FAULTS && u8_at(op, l->submitted));
 }
 
-/* Adds the operation at @op, which belongs to thread @id (tgid << 32 | tid). 0 or -ENOMEM. */
+/* Adds the operation at @op, which belongs to thread @id (tgid << 32 | tid). Returns 0 or
+ * -ENOMEM. */
 static int op_add(const struct reading *r, const char *op, struct wait wait, uint64_t id)
 {
 	uint64_t start = u64_at(op, r->l->start);
@@ -475,8 +477,8 @@ static int op_add(const struct reading *r, const char *op, struct wait wait, uin
 	return -ENOMEM;
 }
 
-/* State of the thread with struct task_struct @task; NULL: the thread has ended, or has no state of
- * its own. */
+/* State of the thread with struct task_struct @task, or NULL if the thread has ended, or has no
+ * slot in tasks. */
 static const char *thread_of(const struct reading *r, uint64_t task)
 {
 	const struct state_layout *l = r->l;
@@ -490,7 +492,7 @@ static const char *thread_of(const struct reading *r, uint64_t task)
 	return NULL;
 }
 
-/* Adds the request in @async, which no thread executes now. */
+/* Adds the request in @async. No thread executes it now. */
 static int parked_add(const struct reading *r, const char *async)
 {
 	const struct state_layout *l = r->l;
@@ -572,8 +574,8 @@ int unfinished_has_state(const struct state_layout *l, const void *bss, unsigned
 	return has;
 }
 
-/* Reads which threads have requests to servers. A request which ends meanwhile may let the walk
- * begin again, so the walk has a limit, which is beyond all entries. */
+/* Reads which threads have requests to servers. A request that ends meanwhile may let the walk
+ * begin again. So the walk has a limit beyond all entries. */
 static void served_read(struct reading *r)
 {
 	char request[r->l->served_size];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * unfinished.h - operations still in progress. They are read from the states of threads, which are
- * mapped into user space, and from the map of requests not executed by any thread. The programs do
- * no work for it.
+ * unfinished.h - operations still in progress. They are read from the states of threads, mapped
+ * into user space, and from the map of requests not executed by any thread. The programs do no work
+ * for it.
  *
  * Only reads: changes no state.
  */
@@ -25,7 +25,7 @@ struct state_layout {
 	/* in a struct op */
 	size_t progress, layer, kind, throttled, locked, submitted, start, last_bio, fs;
 	size_t dev, ino, mode, generation, file;
-	/* in an element of tasks, which begins with its operation */
+	/* in an element of tasks; the element begins with its operation */
 	size_t id, kernel_tid, task, collisions;
 	size_t off, asleep, waking_at, waking_asleep;
 	/* in an element of ios and of io_hash */
@@ -40,8 +40,8 @@ struct state_layout {
 	bool has_names; /* this run also sets generation, and has rows by file */
 };
 
-/* Fills in @l from the BTF of @obj, which is loaded and configured by @conf. 0, or -ENOENT if a
- * variable or member is not there. */
+/* Fills in @l from the BTF of @obj. @obj is loaded and configured by @conf. Returns 0, or -ENOENT
+ * if a variable or member is not there. */
 int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 		      const struct bpf_conf *conf);
 
@@ -51,13 +51,13 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
  * If the run looks at files, each operation has the file's name from the rows of @sn, or else its
  * device and inode. Threads without a slot in tasks (their state is in tasks_overflown) are left
  * out and counted in sn.unfinished_lost. @bss: the variables of the programs. @types: FS_SLOTS
- * types. 0 or -errno.
+ * types. Returns 0 or -errno.
  */
 int unfinished_read(const struct state_layout *l, const void *bss, const struct fs_entry *types,
 		    uint64_t now, uint64_t min_ns, struct snapshot *sn);
 
 /* Whether thread @tid has a state: whether it has begun or ended a traced call since the tracing
- * began. 1 or 0; -1: not known, as some threads have no slot in tasks. */
+ * began. Returns 1 or 0, or -1 if not known, as some threads have no slot in tasks. */
 int unfinished_has_state(const struct state_layout *l, const void *bss, unsigned int tid);
 
 #endif
