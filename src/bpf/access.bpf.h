@@ -27,7 +27,7 @@ static __always_inline u32 access_slot_first(u64 fs, u64 by0, u64 by1, u32 what)
 	return mixed * HASH_FACTOR >> 12 & (CONF(access_slots) - 1);
 }
 
-/* Takes the slot @s, number @i, for a row. False: another row has it. */
+/* Takes the slot @s, number @i, for a row. Returns false if another row has it. */
 static __always_inline bool access_slot_take(struct access_slot *s, u32 i, u64 fs, u64 by0, u64 by1,
 					     u32 what)
 {
@@ -43,7 +43,7 @@ static __always_inline bool access_slot_take(struct access_slot *s, u32 i, u64 f
 	return true;
 }
 
-/* The number of the slot for a row with this key, + 1; 0: none is free. */
+/* The number of the slot for a row with this key, + 1, or 0 if none is free. */
 GLOBAL u32 access_slot_find(u64 fs, u64 by0, u64 by1, u32 what)
 {
 	u32 i = access_slot_first(fs, by0, by1, what);
@@ -63,8 +63,8 @@ GLOBAL u32 access_slot_find(u64 fs, u64 by0, u64 by1, u32 what)
 	return 0;
 }
 
-/* Gives the size @bytes the free place @place in slot number @i. False: the place has another size
- * by now, or another CPU gives a place of this slot to a size at this moment. */
+/* Gives the size @bytes the free place @place in slot number @i. Returns false if the place has
+ * another size by now, or another CPU gives a place of this slot to a size at this moment. */
 static __always_inline bool access_size_take(volatile unsigned long long *place, u32 i, u32 bytes)
 {
 	u32 key = CLAIM_ACCESS_SIZE + i;
@@ -138,8 +138,8 @@ static __always_inline void access_count_size(struct access_slot *s, struct acce
 }
 
 /* Adds an access to @bytes bytes at @offset to the pattern in slot number @i. This is one function,
- * with numbers as arguments, because most programs in which operations or requests end have little
- * room left on the stack. @odd: the epoch, 0 or 1. */
+ * with numbers as arguments: most programs that end operations or requests have little room left on
+ * the stack. @odd: the epoch, 0 or 1. */
 GLOBAL int access_note(u32 i, u64 offset, u32 bytes, u32 odd)
 {
 	struct access_sums *sums;

@@ -19,7 +19,7 @@
 
 enum { IOCB_CMD_PREAD = 0, IOCB_CMD_PWRITE = 1 };
 
-/* Notes descriptor, offset and length, which only records and patterns need. The kernel's copy of a
+/* Notes descriptor, offset and length. Only records and patterns need them. The kernel's copy of a
  * vectored iocb has no length in bytes. */
 static __always_inline void aio_note_range(struct op *op, const struct iocb *iocb, u32 opcode,
 					   u8 acts)
@@ -38,9 +38,9 @@ static __always_inline void aio_note_range(struct op *op, const struct iocb *ioc
 		op->len = BPF_CORE_READ(iocb, aio_nbytes);
 }
 
-/* Current submits an iocb. @copy: the kernel's copy of the iocb. @key: its struct aio_kiocb, which
- * begins with a pointer to the file, whatever the iocb does. An iocb submitted before all probes
- * are live is ignored, since its end might be missed. */
+/* Current submits an iocb. @copy: the kernel's copy of the iocb. @key: its struct aio_kiocb. For
+ * any iocb, this begins with a pointer to the file. An iocb submitted before all probes are live is
+ * ignored, since its end might be missed. */
 GLOBAL int aio_begins(u64 key, u64 copy, u32 acts)
 {
 	const struct iocb *iocb = (const void *)copy;
@@ -76,7 +76,7 @@ static __always_inline void aio_over(struct async_op *u, u64 now)
 	u->req = ASYNC_GONE;
 }
 
-/* Current executed an iocb in aio_read(), aio_write() or aio_fsync(), which now returns @ret. */
+/* Current executed an iocb in aio_read(), aio_write() or aio_fsync(), now returning @ret. */
 GLOBAL int aio_executed(u32 acts, u32 ret)
 {
 	struct task_state *t = current_lookup();
@@ -106,7 +106,7 @@ static __always_inline enum async_end aio_how(const struct async_op *u, bool sam
 	return same ? ENDS_AT_ONCE : ENDS_LATER;
 }
 
-/* The result of the iocb whose struct aio_kiocb is @key, which completes. */
+/* The result of the completing iocb whose struct aio_kiocb is @key. */
 static __always_inline long aio_result(u64 key)
 {
 	return BPF_CORE_READ((struct aio_kiocb *)key, ki_res.res);

@@ -3,7 +3,7 @@
  * arch.bpf.h - the differences between architectures, a file for each. (For user space:
  * base/machine.h and trace/calls_*.h.) Each file defines:
  *
- *   struct pt_regs, struct thread_info	the fields which programs read
+ *   struct pt_regs, struct thread_info	the fields that programs read
  *   O_DIRECT
  *   RECORDED_FLAGS(flags)	flags of an open file, as in asm-generic/fcntl.h, for recordings
  *   COMPAT_FIELD, COMPAT_BIT	in task_struct: whether a thread's call is a 32-bit one

@@ -67,7 +67,7 @@ static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
 	case 5:
 		return compat ? (u32)regs->regs[5] : regs->regs[5];
 	default:
-		/* only used for an offset, which 32-bit calls split in two; its halves begin in an
+		/* only used for an offset: 32-bit calls split it in two, and its halves begin in an
 		 * even register */
 		return compat ? (u32)regs->regs[4] | (u64)(u32)regs->regs[5] << 32 : regs->regs[3];
 	}

@@ -60,7 +60,7 @@ static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
 	case 5:
 		return compat ? (u32)regs->bp : regs->r9;
 	default:
-		/* only read for an offset, which 32-bit calls split in two */
+		/* only read for an offset: 32-bit calls split it in two */
 		return compat ? (u32)regs->si | (u64)(u32)regs->di << 32 : regs->r10;
 	}
 }
@@ -80,7 +80,7 @@ static __always_inline u32 mmap_fd(struct pt_regs *regs)
  * WHEN  6.2, 6.15
  * DROP  never
  *
- * Without CONFIG_KALLSYMS_ALL, programs may not refer to these variables, even in code which never
+ * Without CONFIG_KALLSYMS_ALL, programs may not refer to these variables, even in code that never
  * runs. User space then loads the variants of the programs (_no_level) without a reference.
  */
 #define CPU_VARIABLE(blank)                                                                        \

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * async.bpf.h - an operation not bound to one thread: a request of io_uring or libaio, from its
- * submission to its completion, whichever thread works on the request.
+ * submission to its completion, no matter which thread works on the request.
  *
  * While the submitting thread executes the request, the operation is in the thread's state, and its
  * time is charged as in a system call. When the thread turns to something else, or leaves the
  * request to a worker, the operation is parked in async_ops. The time since then is charged when
  * the request completes: by the times of the request's last bio, or by the waits of the worker.
  *
- * Writers: an operation has one owner at a time, which is the executing thread. While the operation
- * is parked, its owner is the code which resumes, queues or completes the request; io_uring and
- * libaio order these. A worker submitting bios writes @worker_bios and @worker_reads. Completions
- * of bios, on any CPU, write @last.
+ * Writers: an operation has one owner at a time, the executing thread. While the operation is
+ * parked, its owner is the code that resumes, queues or completes the request; io_uring and libaio
+ * order these. A worker submitting bios writes @worker_bios and @worker_reads. Completions of bios,
+ * on any CPU, write @last.
  *
  * uring.bpf.h and aio.bpf.h begin an operation; async_ends() ends it.
  */
@@ -86,8 +86,8 @@ static __always_inline void async_set_flags(struct op *op, u32 flags)
 		op->offset = OFFSET_UNKNOWN;
 }
 
-/* Sets the file of an operation. False: the file is not traced. @file NULL: the operation has no
- * file, or none is known. */
+/* Sets the file of an operation. Returns false if the file is not traced. @file NULL: the operation
+ * has no file, or none is known. */
 static __always_inline bool async_set_file(struct op *op, struct file *file)
 {
 	struct open_file f;
@@ -109,8 +109,8 @@ static __always_inline bool async_free(const struct async_op *u, u64 now)
 	return u->req <= ASYNC_GONE || (!u->task && (s64)(now - u->parked) > ASYNC_IDLE_NS);
 }
 
-/* Claims a slot for @req, which has none. Returns 0 if all slots open to @req are in use. If two
- * programs claim one slot at the same time, the map slots_taken refuses the second. */
+/* Claims a slot for @req. It has none so far. Returns 0 if all slots open to @req are in use. If
+ * two programs claim one slot at the same time, the map slots_taken refuses the second. */
 GLOBAL u64 async_claim(u64 req, u64 now)
 {
 	struct async_op *u;
@@ -136,7 +136,7 @@ GLOBAL u64 async_claim(u64 req, u64 now)
 	return 0;
 }
 
-/* The slot for @req, which begins at @now; 0: none is free. If a request is still in progress in
+/* The slot for @req, beginning at @now, or 0 if none is free. If a request is still in progress in
  * the slot, its end was missed. */
 static __always_inline u32 async_new(u64 req, u64 now)
 {
@@ -192,7 +192,7 @@ static __always_inline void async_begins(struct task_state *t, u64 key, u32 at, 
 }
 
 /*
- * The completion of a request of io_uring or libaio, which ends its operation.
+ * The completion of a request of io_uring or libaio: its operation ends.
  */
 
 /* The stratum for the time between parking a request and the submission of its last bio. If the
@@ -241,7 +241,7 @@ static __always_inline void async_charge_complete(struct op *op, u64 thread, u64
 	op_charge(op, ST_COMPLETE, now);
 }
 
-/* Charges the rest of a request by the waits of current, the worker which executed the request. */
+/* Charges the rest of a request by the waits of current, the worker that executed the request. */
 static __always_inline void async_charge_worker(struct op *op, u64 now)
 {
 	u32 tid = bpf_get_current_pid_tgid();
@@ -261,12 +261,12 @@ static __always_inline void async_charge_worker(struct op *op, u64 now)
 enum async_end {
 	ENDS_LATER,     /* its thread has turned to something else */
 	ENDS_AT_ONCE,   /* its thread has done nothing else since */
-	ENDS_IN_BATCH,  /* along with the requests submitted beside it */
+	ENDS_IN_BATCH,  /* along with the requests submitted with it */
 	ENDS_BY_WORKER, /* current, a worker, executed the request, or the work after its bios */
 };
 
 /*
- * Charges the rest of a request, which completes now. A thread polling for requests, or for their
+ * Charges the rest of a request that completes now. A thread polling for requests, or for their
  * completion, does not show when it stops executing a request (@u->vague). If such a request waits
  * for its own bios, the thread is taken to have stopped when it had submitted the last bio. @how:
  * enum async_end. (A separate function: programs that end requests have no stack left for its
@@ -341,7 +341,7 @@ GLOBAL int async_keep(u32 at, u64 ret)
 	return 0;
 }
 
-/* Ends the request in slot @at, which returns @ret. */
+/* Ends the request in slot @at, with the result @ret. */
 static __always_inline void async_ends(u32 at, enum async_end how, long ret, u64 now)
 {
 	/* number(): then the verifier need not follow each value of @how */

@@ -25,8 +25,9 @@ static __always_inline u32 async_place(u64 req, u32 try)
 	return ((hash >> 32) + try * (hash >> 12 | 1)) & (CONF(async_slots) - 1);
 }
 
-/* The slot of address @req; 0: none. (CONF(async) is for the verifier. Before 6.8 it also walks
- * functions which only dead code calls, and refuses those with a map which was not created.) */
+/* The slot of address @req, or 0 if there is none. (CONF(async) is for the verifier. Before 6.8 it
+ * also walks functions that only dead code calls, and refuses those with a map that was not
+ * created.) */
 GLOBAL u64 async_index(u64 req)
 {
 	struct async_op *u;
@@ -64,7 +65,7 @@ static __always_inline struct async_op *async_find_at(u64 req, u32 at)
 	return u && u->req == req && u->task ? u : NULL;
 }
 
-/* The request in progress at address @req; NULL: none. */
+/* The request in progress at address @req, or NULL if there is none. */
 static __always_inline struct async_op *async_find(u64 req)
 {
 	return async_find_at(req, async_slot(req));
@@ -77,11 +78,11 @@ static __always_inline void async_bio_forget(u64 bio)
 	atomic_add(&live.async_bios, ~(bpf_map_delete_elem(&async_bios, &bio) >> 63));
 }
 
-/* A bio submitted at @q for the request in slot @at is done. Mark @nr, which this program has just
- * set, has the times. (Where the program can be preempted, a thread switch may have cleared the
- * mark.) @of_request: 0 if the mark is of the bio itself; ~0 if it is of a block request, into
- * which the bio's own request may have been merged. If the request in the slot has ended, nothing
- * reads the result. */
+/* A bio submitted at @q for the request in slot @at is done. This program has just set mark @nr,
+ * with the times. (Where the program can be preempted, a thread switch may have cleared the mark.)
+ * @of_request: 0 if the mark is of the bio itself; ~0 if it is of a block request, into which the
+ * bio's own request may have been merged. If the request in the slot has ended, nothing reads the
+ * result. */
 GLOBAL int async_bio_done(u32 at, u64 q, u64 nr, u64 of_request)
 {
 	struct async_op *u = CONF(async) ? async_at(at) : NULL;

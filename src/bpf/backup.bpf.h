@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * backup.bpf.h - decides which of the two programs on a tracepoint handles an event, where the
- * kernel may refuse to run the first.
+ * backup.bpf.h - decides which of two programs on a tracepoint handles an event. The kernel may
+ * refuse to run the first.
  */
 #ifndef IOSTRATA_BACKUP_BPF_H
 #define IOSTRATA_BACKUP_BPF_H
@@ -31,7 +31,7 @@ enum block_event {
 	EV_URING_OVERFLOW,
 };
 
-/* Notes of the events which the first program of a thread has handled; see first_to_see(). */
+/* Notes of the events that the first program of a thread has handled; see first_to_see(). */
 struct handled {
 	u64 obj[2];
 	u8 event[2]; /* 0: none. The second is for an interrupt between the two programs. */
@@ -41,9 +41,9 @@ static struct handled handled[HANDLED_SLOTS + IDLE_SLOTS] SEC(MORE_VARIABLES);
 
 /*
  * Whether this program must handle the event @ev of @obj. Where programs can be preempted, each has
- * a backup which runs after it, with the cookie 1. The first program leaves a note under its
- * thread, which is the backup's thread, too. A backup without a note knows that the first program
- * was refused.
+ * a backup that runs after it, with the cookie 1. The first program leaves a note under its thread.
+ * The backup runs in the same thread. A backup without a note knows that the first program was
+ * refused.
  */
 static __always_inline bool first_to_see(void *ctx, enum block_event ev, const void *obj)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * behalf.bpf.h - with conf.behalf: I/O which one thread submits on behalf of another. With
- * BY_THREAD the I/O counts for the other thread; helper.bpf.h has the second use.
+ * behalf.bpf.h - with conf.behalf: I/O that one thread submits on behalf of another. With BY_THREAD
+ * the I/O counts for the other thread; helper.bpf.h has the second use.
  *
- * Writeback counts for the dirtier, whichever thread writes the page back: a kernel thread,
+ * Writeback counts for the dirtier, no matter which thread writes the page back: a kernel thread,
  * sync(1), or a thread in need of memory. The last dirtier of each inode is noted, unless the
  * filters reject it. The pages of a block device belong to many files, so the dirtier of each page
  * is noted there. A write to an already dirty page is not seen.
  *
  * All other I/O of a kernel thread (of a journal, a log, a loop device, swap ...) counts for its
- * client: the thread which woke the kernel thread or, for a worker (kworker), queued its work. If
+ * client: the thread that woke the kernel thread or, for a worker (kworker), queued its work. If
  * this was a kernel thread, too, its own client counts, over at most CLIENT_STEPS steps. A kernel
  * thread keeps its client while it waits for its own requests. A kernel thread woken by an
  * interrupt (a timer, say) has no client, and neither has a worker whose work an interrupt queued.
@@ -21,7 +21,7 @@
 #include "completion.bpf.h"
 #include "owner.bpf.h"
 
-/* The client of current, a kernel thread; NULL: it has none. */
+/* The client of current, a kernel thread, or NULL if it has none. */
 static __always_inline struct client *kthread_client(void)
 {
 	u32 tid = bpf_get_current_pid_tgid();
@@ -30,7 +30,7 @@ static __always_inline struct client *kthread_client(void)
 	return c && c->task ? c : NULL;
 }
 
-/* The client of current; NULL: current has none, or is no kernel thread. */
+/* The client of current, or NULL if current has none, or is no kernel thread. */
 static __always_inline struct client *current_client(void)
 {
 	return current_flags() & PF_KTHREAD ? kthread_client() : NULL;
@@ -55,7 +55,7 @@ static __always_inline u32 interrupt_level_read(void)
 	return count & (HARD_INTERRUPT | SOFT_INTERRUPT);
 }
 
-/* Whether current can be the waker, and not a thread which the waking interrupt has interrupted. If
+/* Whether current can be the waker, and not a thread that the waking interrupt has interrupted. If
  * the interrupt level cannot be read at all, current counts as the waker if it is in an operation:
  * an interrupted thread rarely is. */
 static __always_inline bool current_may_wake(bool level_known)
@@ -70,7 +70,7 @@ static __always_inline bool current_may_wake(bool level_known)
 	return t && t->op.stage;
 }
 
-/* Sets @ret, which is all 0, to the client of a kernel thread when current wakes this thread. @ret
+/* Sets @ret, all 0 so far, to the client of a kernel thread when current wakes this thread. @ret
  * stays 0 if current is the tool or does not pass the filters. */
 static __always_inline void client_of_waker(struct client *ret, bool level_known)
 {
@@ -113,7 +113,7 @@ static __always_inline bool is_for_interrupts(struct task_struct *p)
 }
 
 /* Current, at interrupt level @level, wakes kernel thread @tid, or queues work for any worker (@tid
- * 0). Sets @ret, which is all 0, to the resulting client. False: the client stays. A thread
+ * 0). Sets @ret, all 0 so far, to the resulting client. False: the client stays. A thread
  * completing requests wakes the threads waiting for them, or queues work for them; neither changes
  * a client. */
 static __always_inline bool client_find(struct client *ret, u32 tid, u32 level, bool level_known)
@@ -147,7 +147,7 @@ static __always_inline void client_change(struct client *c, u32 tid, const struc
 }
 
 /* Kernel thread @p is woken. A worker is left alone: its client is the thread that queued the work,
- * whichever thread wakes the worker. */
+ * not the one that wakes the worker. */
 static __always_inline void client_set(struct task_struct *p, bool level_known)
 {
 	u32 level = interrupt_level(level_known), tid = p->pid;
@@ -181,7 +181,7 @@ static __always_inline int work_queued(u64 work, bool level_known)
 	return 0;
 }
 
-/* Current, a worker, takes @work. Work in a softirq, which has workqueues since 6.9, has no
+/* Current, a worker, takes @work. Work in a softirq (there are such workqueues since 6.9) has no
  * client. */
 static __always_inline int work_begins(u64 work, bool level_known)
 {
@@ -204,7 +204,7 @@ static __always_inline struct dirty_key dirty_key(u64 head, u64 inode, u16 mode)
 	return (struct dirty_key){ inode, is_device ? head : 0 };
 }
 
-/* Whether @d, which is @client, or current if @client is NULL, still has the name noted in @d. */
+/* Whether @client (NULL: current) still has the name noted for it in @d. */
 static __always_inline bool dirtier_named(const struct dirtier *d, const struct client *client)
 {
 	u64 now[COMM_LEN / 8];
@@ -245,8 +245,8 @@ static __always_inline void page_dirtied(struct page *head, struct address_space
 		count_lost(LOST_MAP_FULL);
 }
 
-/* The dirtier of the first page of @bio; NULL: the page belongs to no file, or its dirtier was not
- * seen. */
+/* The dirtier of the first page of @bio, or NULL if the page belongs to no file, or its dirtier was
+ * not seen. */
 static __always_inline struct dirtier *bio_dirtier(struct bio *bio)
 {
 	struct bio_data d = bio_data(bio);

@@ -46,8 +46,8 @@ static __always_inline u8 rq_op(u32 flags)
 	return rq_ops[flags & REQ_OP_MASK];
 }
 
-/* The operation of @bio, on a device which has requests or not. A write without data is a flush.
- * With requests, the flush machinery turns the flush into a request of its own. */
+/* The operation of @bio, on a device that has requests or not. A write without data is a flush.
+ * With requests, the flush machinery turns the flush into a separate request. */
 static __always_inline u8 bio_op(struct bio *bio, bool has_requests)
 {
 	u8 op = rq_op(bio->bi_opf);
@@ -93,8 +93,8 @@ static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio,
 		io->counted = COUNTED_HELPER;
 }
 
-/* Fills @io for @bio at its submission. @throttled: current is kthrotld, which queues a throttled
- * bio. @flags: of current, as in io_fill_issuer(). */
+/* Fills @io for @bio at its submission. @throttled: current is kthrotld and queues a throttled bio.
+ * @flags: of current, as in io_fill_issuer(). */
 static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 dev, u8 op, u64 id,
 				    bool throttled, bool outside, u32 flags, u32 async)
 {
@@ -133,7 +133,7 @@ static __always_inline u32 bio_reads(struct bio *bio, u8 op)
 	return op == RQ_READ ? bio->bi_iter.bi_size : 0;
 }
 
-/* Notes the submission of @bio, which reads @read_bytes, by current, thread @tid. False: current is
+/* Current, thread @tid, submits @bio to read @read_bytes: notes this. Returns false if current is
  * in no operation, and never was in one. @ret_async: as in struct io_state. */
 static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, u32 read_bytes,
 					   bool *ret_outside, u32 *ret_async)
@@ -203,7 +203,7 @@ static __always_inline void bio_queued(struct bio *bio, bool level_known)
 		bio_hash(bio, dev, op, id, throttled, outside, flags, !disk->queue->mq_ops, async);
 }
 
-/* The state of @bio, for an event after its submission; NULL: the submission was not seen. */
+/* The state of @bio, for an event after its submission, or NULL if the submission was not seen. */
 static __always_inline struct io_state *bio_io(struct bio *bio)
 {
 	u64 key = bio_key(bio);
@@ -224,8 +224,8 @@ static __always_inline void split_keep(struct io_state *io)
 	live.splits = 1;
 }
 
-/* A device with requests has received the bio @key, which has no state. Returns the state from
- * splits; NULL: the bio was not split off. */
+/* A device with requests has received the bio @key. The bio has no state. Returns the state from
+ * splits. Returns NULL if the bio was not split off. */
 static __always_inline struct io_state *split_passed_on(u64 key)
 {
 	struct io_state *split, io;
@@ -286,7 +286,7 @@ static __always_inline void bio_front_merged(struct bio *bio)
 		io_move(io, io->key);
 }
 
-/* The bio @io is merged at the end of a request, which already has its times. */
+/* The bio @io is merged at the end of a request. The request already has its times. */
 static __always_inline void bio_back_merged(struct io_state *io)
 {
 	if (!io)
@@ -298,8 +298,8 @@ static __always_inline void bio_back_merged(struct io_state *io)
 
 /*
  * A bio is split. The block layer tells of the first part, @split, whose bi_private points to the
- * bio: the part has no Q of its own. Device mapper does the same before 5.18; since then it cuts
- * the first part off and tells of the bio itself, whose bi_private is its submitter's.
+ * bio: no event tells the Q of the part. Device mapper does the same before 5.18; since then it
+ * cuts the first part off and tells of the bio itself, whose bi_private is its submitter's.
  *
  * A device without requests counts each part as a request, and tells the end of the whole bio only:
  * so the parts have the times of the bio.
@@ -354,7 +354,7 @@ static __always_inline void times_from(struct rq_times *times, const struct io_s
 		times->held = io->q;
 }
 
-/* The completion of a bio of a device without requests, or of a bio which never got a request. NVMe
+/* The completion of a bio of a device without requests, or of a bio that never got a request. NVMe
  * multipath raises the event for other bios, too, just before the event of their request, whether
  * the request was dispatched or not (nvme_host_path_error()). */
 static __always_inline void bio_completed(struct bio *bio, bool level_known)
@@ -423,8 +423,8 @@ static __always_inline bool bio_matters(bool reads, u32 flags)
 	return t->async || (reads && t->op.stage);
 }
 
-/* The operation of current, whose bio is throttled. NULL: there is none, or an interrupt runs and
- * current may be any thread. */
+/* The operation of current, whose bio is throttled. Returns NULL if there is none, or an interrupt
+ * runs and current may be any thread. */
 static __always_inline struct op *op_throttled(u32 level)
 {
 	struct task_state *t = CONF(waits) && !level ? current_lookup() : NULL;
@@ -435,8 +435,8 @@ static __always_inline struct op *op_throttled(u32 level)
 	return &t->op;
 }
 
-/* blk-throttle holds back the rest of a split bio, which has the state @io and which current
- * submits. A timer may cause this again, for a cgroup above. */
+/* blk-throttle holds back the rest of a split bio that current submits. The bio has the state @io.
+ * A timer may cause this again, for a cgroup above. */
 static __always_inline void bio_rest_throttled(struct io_state *io, u32 level)
 {
 	struct op *op = op_throttled(level);
@@ -448,7 +448,7 @@ static __always_inline void bio_rest_throttled(struct io_state *io, u32 level)
 	io->throttled = THROTTLED_AGAIN;
 }
 
-/* blk-throttle holds back @bio, which current submits. This may happen again for each cgroup above
+/* blk-throttle holds back @bio. Current submits it. This may happen again for each cgroup above
  * with a limit; current may then be any thread, even kthrotld. If kthrotld is not seen to queue the
  * bio, this note becomes the state of its request. */
 static __always_inline void bio_throttled(struct bio *bio, bool level_known)
@@ -478,7 +478,7 @@ static __always_inline void bio_throttled(struct bio *bio, bool level_known)
 		return;
 	if (seen && seen->sector == io.sector && seen->bytes == io.bytes)
 		return; /* held back again for a cgroup above, by any thread */
-	if (seen)       /* of an earlier bio at this address, whose end was missed */
+	if (seen)       /* of an earlier bio at this address: its end was missed */
 		io_unhash(key);
 	/* without a note, the bio would count once more, as a new one, if a cgroup above holds it
 	 * back */

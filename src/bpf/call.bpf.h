@@ -77,7 +77,7 @@ static __always_inline bool bpf_has_path(u64 cmd)
 }
 
 /* Whether a socket's address at @address, in user memory, is a path: AF_UNIX, and no name without a
- * file, which begins with a NUL. */
+ * file. Such a name begins with a NUL. */
 static __always_inline bool address_is_path(u64 address)
 {
 	struct {
@@ -96,8 +96,8 @@ static __always_inline u32 call_where(u32 nr, bool compat)
 	return compat ? where >> 8 : where & 0xff;
 }
 
-/* The descriptor of a call whose arguments decide: of kind handle if it only changes a descriptor;
- * 0: it is neither. */
+/* The descriptor of a call whose arguments decide: of kind handle if it only changes a descriptor,
+ * or 0 if it is neither. */
 static __always_inline u32 call_desc_by_args(struct pt_regs *regs, u32 nr, u32 desc, bool compat)
 {
 	u32 handle = CONF(sent_ops) ? CALL_DESC(OP_HANDLE, FILE_ARG0) : 0;
@@ -130,8 +130,8 @@ static __always_inline u32 call_desc_by_args(struct pt_regs *regs, u32 nr, u32 d
 	}
 }
 
-/* The descriptor of a call with these arguments; 0: it is no operation. mmap() and madvise() are
- * one only if they read the file at once. */
+/* The descriptor of a call with these arguments, or 0 if it is no operation. mmap() and madvise()
+ * are one only if they read the file at once. */
 static __always_inline u32 call_desc_now(struct pt_regs *regs, u32 nr, u32 desc, bool compat)
 {
 	bool is_op = true;
@@ -206,7 +206,7 @@ static __always_inline void call_note_args(struct op *op, struct pt_regs *regs, 
 }
 
 /* The offset of a call among its arguments; OFFSET_LATER: the call uses the file's position. A
- * write with RWF_APPEND writes to the end, whatever its offset. */
+ * write with RWF_APPEND ignores its offset and writes to the end. */
 static __always_inline u64 call_offset(struct pt_regs *regs, u32 where, bool compat)
 {
 	u64 offset;
@@ -223,7 +223,7 @@ static __always_inline u64 call_offset(struct pt_regs *regs, u32 where, bool com
 	return offset == ~0ULL ? OFFSET_LATER : offset;
 }
 
-/* Notes offset and length, which only records and patterns need. */
+/* Notes offset and length. Only records and patterns need them. */
 static __always_inline void call_note_range(struct op *op, struct pt_regs *regs, u32 nr, u8 kind,
 					    bool compat, bool begun)
 {
@@ -253,7 +253,7 @@ static __always_inline void call_note_range(struct op *op, struct pt_regs *regs,
 		op->offset = OFFSET_UNKNOWN;
 }
 
-/* The file descriptor among the arguments of a call; -1: none. */
+/* The file descriptor among the arguments of a call, or -1 if there is none. */
 static __always_inline int call_fd(struct pt_regs *regs, u32 desc, bool compat)
 {
 	u32 how = CALL_FILE(desc);
@@ -347,7 +347,7 @@ static __always_inline void call_begins_with_file(struct pt_regs *regs, u32 nr, 
 		 bpf_ktime_get_ns());
 }
 
-/* Whether a call may pass the filters by process, which have rejected current: exec makes the
+/* The filters by process have rejected current. Whether they may accept this call: exec makes the
  * tool's child the command, and gives a thread another name. */
 static __always_inline bool exec_may_pass(u32 desc)
 {
@@ -355,7 +355,7 @@ static __always_inline bool exec_may_pass(u32 desc)
 	       (CONF(n_comms) || is_child(bpf_get_current_pid_tgid() >> 32));
 }
 
-/* Begins a call which copies from one file to another. */
+/* Begins a call that copies from one file to another. */
 static __always_inline void copy_begins(struct pt_regs *regs, u32 nr, u32 desc, bool compat,
 					u64 task)
 {
@@ -416,7 +416,7 @@ static __always_inline void call_begins(void *ctx, bool perf, u32 nr, u32 descs)
 	op_start(&t->op, CALL_KIND(desc), OP_BEGUN, bpf_ktime_get_ns());
 }
 
-/* Learns the file behind current's @fd; false: it is not traced. */
+/* Learns the file behind current's @fd. Returns false if it is not traced. */
 static __always_inline bool fd_learn(struct op *op, u32 fd, bool cast)
 {
 	struct open_file f = fd_look(fd, cast);
@@ -427,7 +427,7 @@ static __always_inline bool fd_learn(struct op *op, u32 fd, bool cast)
 	return !file_filtered();
 }
 
-/* Gives up the state of current, which was made for an exec that the filters by process reject now.
+/* Gives up the state of current. It was made for an exec that the filters by process reject now.
  * The end of a thread that has a turn or a ring needs the state. */
 static __always_inline void exec_forget(struct task_state *t)
 {
@@ -437,8 +437,8 @@ static __always_inline void exec_forget(struct task_state *t)
 		task_forget(current_task());
 }
 
-/* Learns the file of exec, which returns @ret: the program that current executes now. False: it is
- * not traced. */
+/* Learns the file of an exec with the result @ret: the program that current executes now. Returns
+ * false if it is not traced. */
 static __always_inline bool exec_learn(struct op *op, long ret)
 {
 	struct task_struct *task = (struct task_struct *)current_task();
@@ -476,7 +476,7 @@ static __always_inline void call_unmatched(struct pt_regs *regs, u64 nr)
 	task_get(current_task());
 }
 
-/* Sets the offset of an operation which returned @ret and has none yet: an append. It ended at the
+/* Sets the offset of an operation that returned @ret and has none yet: an append. It ended at the
  * position of its file or, if it leaves this alone, at the end of the file. If others have changed
  * the end since the operation began, nobody knows. */
 static __always_inline void call_note_append(struct op *op, long ret)
@@ -511,7 +511,7 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 	now = bpf_ktime_get_ns();
 
 	/* a call that reached neither vfs_read() nor vfs_write() has a bad descriptor, or nothing
-	 * to do; the file of open() is the descriptor which it returns */
+	 * to do; the file of open() is the descriptor that it returns */
 	late = op->progress <= OP_BEGUN;
 	if (unlikely(late || op->kind > OP_WRITE)) {
 		if (CONF(faults) && op->progress == OP_FAULTS) {
@@ -548,12 +548,12 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 
 /*
  * Calls on a mapping (msync, mlock, madvise ...): on_sys_enter() goes on here for them. This is a
- * program of its own, because kernels that cannot look up mappings refuse the code for it.
+ * separate program, because kernels that cannot look up mappings refuse the code for it.
  */
 
-/* Learns the file of the mapping at @m->address; false: the call is not traced, as memory without a
- * file. Where nothing is mapped the call fails, and is treated like one with a bad descriptor,
- * except with @only_file. */
+/* Learns the file of the mapping at @m->address. Returns false if the call is not traced, as memory
+ * without a file. Where nothing is mapped the call fails, and is treated like one with a bad
+ * descriptor, except with @only_file. */
 static __always_inline bool mapping_call_learn(struct op *op, struct mapping *m, bool only_file)
 {
 	mapping_find(m);

@@ -8,7 +8,7 @@
 #include "conf.h"
 
 /* The filters. Such variables need an initializer: without one the compiler puts them in the order
- * of their first use, which differs in the object with functions; see load_open(). */
+ * of their first use. This order differs in the object with functions; see load_open(). */
 const volatile struct filter_lists lists = {};
 
 const volatile struct bpf_conf conf = {};

@@ -2,7 +2,7 @@
 /*
  * compat.bpf.h - every difference between kernels that the programs meet, one accessor each. WHAT
  * differs, WHEN it changed, when to DROP the accessor. SAME names the accessor that says so. Only
- * arch_*.bpf.h asks beside this file whether a type or field exists.
+ * this file and arch_*.bpf.h ask whether a type or field exists.
  */
 #ifndef IOSTRATA_COMPAT_BPF_H
 #define IOSTRATA_COMPAT_BPF_H
@@ -392,7 +392,7 @@ static __always_inline struct pt_regs *current_regs(void)
 }
 
 /*
- * WHAT  a file that overlayfs maps has the path of the layer below in file.f_path; the path which
+ * WHAT a file that overlayfs maps has the path of the layer below in file.f_path; the path that
  *       the user opened is in backing_file.user_path
  * WHEN  6.7
  * DROP  with the last older kernel in tests/vm/kernels.txt

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * completion.bpf.h - a completion leaves a mark for the threads which it wakes itself, and a note
- * for its submitter, which another thread may wake. Knows nothing of rows.
+ * completion.bpf.h - a completion leaves a mark for the threads that it wakes itself, and a note
+ * for its submitter: another thread may wake the submitter. Knows nothing of rows.
  */
 #ifndef IOSTRATA_COMPLETION_BPF_H
 #define IOSTRATA_COMPLETION_BPF_H
@@ -36,7 +36,8 @@ static __always_inline struct mark *mark_here(u64 cpu, u32 level)
 	return mark_at(mark_number(cpu, level));
 }
 
-/* The mark which current left on this CPU at @level; NULL: none. Its completion may be over. */
+/* The mark that current left on this CPU at @level, or NULL if there is none. Its completion may be
+ * over. */
 static __always_inline struct mark *mark_of_current(u32 level)
 {
 	u64 cpu = current_cpu();
@@ -49,10 +50,9 @@ static __always_inline struct mark *mark_of_current(u32 level)
 
 /*
  * The mark of the completion to which the running code belongs at @now, or NULL. No event tells
- * when the completion of a bio without a request is over, nor that of a request before 6.5, which
- * has block_io_done. The same interrupt level on top of the same thread may be another interrupt,
- * and a thread that completes bios goes on to other work. So a mark is valid for a limited time
- * only.
+ * when the completion of a bio without a request is over. For requests, block_io_done does since
+ * 6.5. The same interrupt level on top of the same thread may be another interrupt, and a thread
+ * that completes bios goes on to other work. So a mark is valid for a limited time only.
  */
 static __always_inline struct mark *mark_current(u64 now, u32 level)
 {
@@ -61,7 +61,7 @@ static __always_inline struct mark *mark_current(u64 now, u32 level)
 	return m && now <= m->until ? m : NULL;
 }
 
-/* Whether this CPU is, at any level, in the completion of the request which was done at @done. */
+/* Whether this CPU is, at any level, in the completion of the request that was done at @done. */
 static __always_inline bool mark_is_of(u64 done, u64 now)
 {
 	struct mark *m;
@@ -88,13 +88,13 @@ static __always_inline void mark_set(const struct rq_times *times, u32 tid, bool
 	m->is_read = is_read;
 }
 
-/* The completion at @level is over. A completion which it interrupted is not. */
+/* The completion at @level is over. A completion that it interrupted is not. */
 static __always_inline void mark_clear(u32 level)
 {
 	mark_here(current_cpu(), level)->times.c = 0;
 }
 
-/* The completions at all levels are over: a CPU which switches threads is in no interrupt. */
+/* The completions at all levels are over: a CPU that switches threads is in no interrupt. */
 static __always_inline void marks_clear(void)
 {
 	u64 slot = current_cpu() % MARK_SLOTS;
@@ -122,7 +122,7 @@ static __always_inline void done_note(u32 tid, const struct rq_times *times, boo
 	*d = done;
 }
 
-/* Copies the note of thread @tid; false: there is none. */
+/* Copies the note of thread @tid. Returns false if there is none. */
 static __always_inline bool done_get(u32 tid, struct done *ret_done)
 {
 	*ret_done = dones[tid % DONE_SLOTS];
@@ -146,8 +146,8 @@ static __always_inline bool merged_get(u32 tid, u64 since, struct done *ret_merg
 	return done_get(tid, ret_merged) && !ret_merged->times.c && ret_merged->times.q >= since;
 }
 
-/* A request of thread @tid is done (0: submitter not known). Marks the completion, which is over at
- * @until, for the threads which it wakes. Leaves a note for the submitter, in case another wakes
+/* A request of thread @tid is done (0: submitter not known). Marks the completion for the threads
+ * that it wakes. It is over at @until. Leaves a note for the submitter, in case another wakes
  * it. */
 static __always_inline void completion_announce(const struct rq_times *times, u32 tid, bool is_read,
 						u64 until, bool level_known)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * conf.h - the settings of a run, which user space writes before it loads the programs, and the few
- * variables which both sides write while the programs run.
+ * conf.h - the settings of a run, written by user space before it loads the programs, and the few
+ * variables that both sides write while the programs run.
  *
  * struct bpf_conf is read-only data of the programs: the verifier removes code that depends on a
- * feature which is off, so such a feature costs nothing, or one load. Includes only event.h.
+ * feature that is off, so such a feature costs nothing, or one load. Includes only event.h.
  */
 #ifndef IOSTRATA_CONF_H
 #define IOSTRATA_CONF_H
@@ -29,20 +29,20 @@ enum {
 	ROW_SLOTS = 64,                    /* rows found without a search; see row_in_slot() */
 	SLOT_SEARCH = 8,                   /* slots tried for a row, or for a file system type */
 	FS_SLOTS = 128,                    /* file system types */
-	RQ_CPUS = 16,         /* CPUs with rows of requests of their own; further CPUs share them */
+	RQ_CPUS = 16,         /* CPUs with separate rows of requests; further CPUs share them */
 	HIST_CPUS = 32,       /* CPUs with histograms of operations, likewise; a power of two */
 	IO_SLOTS = 8192,      /* bios found without a search */
 	MAX_SEARCH = 256,     /* CPUs whose slots are searched; the verifier walks them all */
 	REAP_RINGS = 64,      /* at most, as conf.reap_rings */
 	REAP_PLACES = 128,    /* completions of a ring that are followed at once */
-	MARK_SLOTS = 256,     /* CPUs with marks of their own; a collision drops one */
+	MARK_SLOTS = 256,     /* CPUs with separate marks; a collision drops one */
 	MARK_LEVELS = 4,      /* threads, software and hardware interrupts; one is not used */
 	HANDLED_SLOTS = 4096, /* threads with notes of their last block events, for backups */
 	IDLE_SLOTS = 1024,    /* CPUs whose idle thread has such notes */
 	MAX_RINGS = 16,       /* rings for records, one for each group of CPUs */
 	MAX_LANES = 128,      /* CPUs with a lane: a power of two; see struct lane */
 	FILES_SENT = 4096,    /* files whose name was sent; a collision drops one */
-	KIOCB_COMPLETES = 3,  /* functions which complete reads and writes of io_uring or libaio */
+	KIOCB_COMPLETES = 3,  /* functions that complete reads and writes of io_uring or libaio */
 	PID_LIMIT = 4 << 20,  /* PID_MAX_LIMIT, include/linux/threads.h */
 };
 
@@ -63,23 +63,23 @@ enum blank {
 	BLANK_ENDS = BLANK_END, /* 1; 0 in programs in which no operation ends: see op_may_end() */
 };
 
-/* Which argument of a system call names its file. */
+/* The argument of a system call that names its file. */
 enum call_file {
 	FILE_NONE,      /* by path, or no file */
 	FILE_ARG0,      /* descriptor */
 	FILE_ARG1,      /* sendfile; its first argument is the file written to */
-	FILE_ARG0_OR_2, /* copies: from the first to the third. splice: the descriptor
-			 * which is no pipe */
-	FILE_BY_ARGS = FILE_ARG0_OR_2, /* of other kinds than copy: the arguments decide whether the
+	FILE_ARG0_OR_2, /* copies: from the first to the third. splice: the descriptor that is no
+			 * pipe */
+	FILE_BY_ARGS = FILE_ARG0_OR_2, /* kinds other than copy: the arguments decide whether the
 					* call is an operation; see enum call_offset */
-	FILE_RESULT,  /* open: the descriptor which the call returns; exec: the new program */
+	FILE_RESULT,  /* open: the descriptor that the call returns; exec: the new program */
 	FILE_MAPPED,  /* mmap: its descriptor, only if mmap reads the file at once */
 	FILE_MAPPING, /* the file of the mapping at the first argument */
 	FILE_ADVISED, /* madvise: like FILE_MAPPING, only if madvise reads the file */
 };
 
 /* The descriptor of a system call: enum op_kind, enum call_file, and whether the call goes through
- * vfs_read() or vfs_write(); 0: the call is not traced. */
+ * vfs_read() or vfs_write(), or 0 if the call is not traced. */
 #define CALL_DESC(kind, file) ((unsigned char)((kind) | (file) << 4))
 #define CALL_THROUGH_VFS      0x80
 #define CALL_KIND(desc)       ((desc)&15)
@@ -101,7 +101,8 @@ enum call_offset {
 	OFFSET_SEEK,  /* lseek: like OFFSET_ARGS; an operation if it looks for data or a hole */
 	OFFSET_IOCTL, /* an operation if the second argument is a command for file systems or block
 		       * devices; this and the rest have neither offset nor length */
-	OFFSET_DUP, /* dup2: an operation if the second argument is an open file, which it closes */
+	OFFSET_DUP, /* dup2: an operation if the second argument is an open file: the call closes it
+		     */
 	OFFSET_OF_MAPPING,  /* munmap: an operation if the mapping is known to have a file */
 	OFFSET_SOCKET_PATH, /* an operation if the second argument is the path of a socket */
 	OFFSET_BPF_PATH,    /* an operation if the first argument is a command with a path */
@@ -115,7 +116,7 @@ struct filter_file {
 };
 
 /* The filters: processes, files and devices to trace. An empty list lets all pass. I/O must pass
- * each list. Read-only data of the programs, which take the lengths from struct bpf_conf. */
+ * each list. Read-only data of the programs. The lengths are in struct bpf_conf. */
 struct filter_lists {
 	unsigned int n_pids, n_comms, n_cgroups, n_files, n_devs, n_fs;
 	unsigned int pids[MAX_PIDS]; /* thread groups; numbers of the tool's pid namespace */
@@ -128,7 +129,8 @@ struct filter_lists {
 	unsigned long long fs[MAX_FS_TYPES][FS_NAME_LEN / 8];
 };
 
-/* Offsets in bytes of members of kernel structures that tell of requests to servers; 0: not known.
+/* Offsets in bytes of members of kernel structures that tell of requests to servers, or 0 if not
+ * known.
  */
 struct server_members {
 	/* of struct fuse_req: its headers, its mount; the mount's connection; its number */
@@ -192,7 +194,7 @@ struct bpf_conf {
 	unsigned char has_dirs;              /* struct filter_lists has directories */
 	unsigned int cpus;         /* for user space: CPUs up to the last one online at the start */
 	unsigned int io_cpus;      /* CPUs whose slots are searched for a bio */
-	unsigned int async_slots;  /* slots of async_ops beside the first; a power of two */
+	unsigned int async_slots;  /* slots of async_ops other than the first; a power of two */
 	unsigned int reap_rings;   /* rings whose completions are followed until a thread takes
 				    * them; a power of two, or 0; see reap.bpf.h */
 	unsigned int access_slots; /* slots of access_slots; a power of two; 0: no patterns */
@@ -207,7 +209,7 @@ struct bpf_conf {
 	unsigned char rq_by;               /* rows of requests have the key @by, too */
 	unsigned char issuers;             /* the submitter of a bio matters: rq_by, process_filter,
 					    * helpers */
-	unsigned char helpers;             /* the work of helpers has rows of its own */
+	unsigned char helpers;             /* the work of helpers has separate rows */
 	unsigned char sites;               /* sites of sleeps without a known reason have rows */
 	unsigned char behalf;              /* clients and dirtiers are needed: BY_THREAD, helpers */
 	unsigned char row_slots;           /* rows are found by operation and file system alone */
@@ -229,7 +231,7 @@ struct bpf_conf {
 	unsigned char waits;      /* cut sleeps by layer */
 	unsigned char cpu_split;  /* cut the time on the CPU by layer, too */
 	unsigned char marks;      /* completions in progress are marked */
-	unsigned char misses_counted; /* the kernel counts returns which fexit misses */
+	unsigned char misses_counted; /* the kernel counts returns that fexit misses */
 	unsigned char hists_apart;    /* slot_cells are sums only; see row_hist_add() */
 	unsigned char rq_in_cells;    /* slot_cells has the rows of requests, too */
 	unsigned char uring, aio;     /* requests of io_uring, of libaio are operations */
@@ -242,11 +244,11 @@ struct bpf_conf {
 	unsigned char page_shift;     /* log2 of a page's size */
 	unsigned char op_owner;       /* the submitter of async operations is needed at their end */
 	unsigned char backups;        /* programs on block tracepoints are attached twice */
-	/* functions which complete reads and writes of io_uring and libaio; 0: not known, or not
+	/* functions that complete reads and writes of io_uring and libaio; 0: not known, or not
 	 * traced */
 	unsigned long long completes[KIOCB_COMPLETES];
-	/* offsets in bytes; 0: not known. btrfs: from an inode back to its root, and from the root
-	 * to its device. overlayfs: from an inode to the dentry of the upper layer. */
+	/* offsets in bytes, or 0 if not known. btrfs: from an inode back to its root, and from the
+	 * root to its device. overlayfs: from an inode to the dentry of the upper layer. */
 	unsigned short btrfs_root, btrfs_dev, overlay_upper;
 	unsigned char overlay_file;  /* file.private_data leads to struct ovl_file (6.13), else to
 				      * the open file of a layer */
@@ -259,9 +261,9 @@ struct bpf_conf {
 	unsigned char transports_told;          /* live.transports is up to date */
 	struct server_members at;
 	/* for programs that may not refer to the interrupt level: its place, relative to the
-	 * address which @cpu_offsets has for each CPU; 0: not known, or not needed */
+	 * address that @cpu_offsets has for each CPU; 0: not known, or not needed */
 	unsigned long long preempt_count, cpu_offsets;
-	/* number of the argument which is the bio, the request ...: kernels differ */
+	/* number of the argument that is the bio, the request ...: kernels differ */
 	unsigned char arg_bio_queue, arg_getrq, arg_backmerge, arg_frontmerge, arg_split;
 	unsigned char arg_issue, arg_requeue, arg_rq_merge;
 	unsigned char arg_pause;     /* the pause of balance_dirty_pages */
@@ -275,8 +277,9 @@ struct bpf_conf {
 /* A bit of the inode number in the key of a file's name: the name was read again. */
 #define FILE_ID_AGAIN (1ULL << 63)
 
-/* The key of a row beside its file system: call, operation and cache class as one number, never 0.
- * Or the key of a row of requests beside its disk: their operation, and whether they are bios. */
+/* The part of a row's key other than its file system: call, operation and cache class as one
+ * number, never 0. Or, for a row of requests, the part other than its disk: their operation, and
+ * whether they are bios. */
 #define ROW_WHAT(call, op, cache) ((unsigned int)(call) | (op) << 16 | (cache) << 24)
 #define WHAT_CALL(what)           ((what)&0xffff)
 #define WHAT_OP(what)             ((what) >> 16 & 0xff)
@@ -285,7 +288,7 @@ struct bpf_conf {
 #define REQUESTS_WHAT(op, is_bio) (ROW_REQUESTS | (op) << 16 | (is_bio))
 #define WHAT_IS_BIO(what)         ((what)&1)
 
-/* The row which owns a slot, until the end of the run. */
+/* The row that owns a slot, until the end of the run. */
 #define SLOT_OF_DEV (1ULL << 32)
 struct row_slot {
 	unsigned long long fs; /* or SLOT_OF_DEV | disk; never 0 */
@@ -301,7 +304,7 @@ struct fs_entry {
 	unsigned long long read_iter; /* 0: none is known yet */
 };
 
-/* A thread which waits, as an iterator lists it; see task_list(). Its path is hostile. */
+/* A thread that waits, as an iterator lists it; see task_list(). Its path is hostile. */
 struct listed_task {
 	unsigned int pid, tid; /* of the first pid namespace */
 	unsigned int dev; /* of the file system in which it looks up a path; 0: it looks up none */

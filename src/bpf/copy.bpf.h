@@ -2,9 +2,9 @@
 /*
  * copy.bpf.h - the two files of a copy: sendfile, splice and copy_file_range.
  *
- * The operation belongs to the file which it reads, if this file is traced, else to the file to
- * which it writes. So it has one row, and one record. If both are traced, the row of the second
- * file has the number of such copies and their bytes, without times: OP_COPY_TO.
+ * The operation belongs to the file that is read if this file is traced, else to the file that is
+ * written. So it has one row, and one record. If both are traced, the row of the second file has
+ * the number of such copies and their bytes, without times: OP_COPY_TO.
  */
 #ifndef IOSTRATA_COPY_BPF_H
 #define IOSTRATA_COPY_BPF_H
@@ -27,7 +27,7 @@ static __always_inline bool copy_may_be_wanted(u64 from, u64 to)
 	return CONF(all_files) || file_is_storage(from) || file_is_storage(to);
 }
 
-/* Learns a file of current's operation; 0: it is not traced. */
+/* Learns a file of current's operation. Returns 0 if it is not traced. */
 GLOBAL u32 copy_learn_file(u64 file)
 {
 	struct task_state *t = current_lookup();

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * daemon.bpf.h - what a thread of a FUSE daemon does with a request: its turn, from the return of
- * the read which gave the thread the request to the answer. All waits of the thread in a turn are
+ * the read that gave the thread the request to the answer. All waits of the thread in a turn are
  * charged to strata; the rest of the turn is its time on the CPU. So the parts add up.
  *
- * A wait in an operation has the strata which the operation gets. A wait outside of operations, or
+ * A wait in an operation has the strata that the operation gets. A wait outside of operations, or
  * in one that filters reject, is cut at the waking as a sleep in an operation is. Waits for locks
  * and in balance_dirty_pages() count as sleep there.
  *
- * A thread has one turn at most: the next read begins another, whoever answers the request before.
- * The thread writes its turn, and so does the CPU which switches to or from the thread, never at
- * the same time. In between two instructions of the thread, a switch may come: the turn's members
- * are only used while task_state.turn is TURN_NOW, which is written last, and reset first.
+ * A thread has one turn at most: the next read begins another, no matter who answers the former
+ * request. The thread writes its turn, and so does the CPU that switches to or from the thread,
+ * never at the same time. A switch may come between two instructions of the thread. So the turn's
+ * members are only used while task_state.turn is TURN_NOW: this is written last, and reset first.
  */
 #ifndef IOSTRATA_DAEMON_BPF_H
 #define IOSTRATA_DAEMON_BPF_H
 
 #include "wait.bpf.h"
 
-/* The turn of @task; NULL: none. The caller has seen that the thread is in a turn. */
+/* The turn of @task, or NULL if there is none. The caller has seen that the thread is in a turn. */
 static __always_inline struct turn *turn_find(u64 task)
 {
 	u64 key = task;
@@ -43,7 +43,7 @@ GLOBAL int turn_off(u64 task)
 	return 0;
 }
 
-/* Charges a sleep outside of operations, which began at @from, to @turn. The rules are those of
+/* Charges a sleep outside of operations to @turn. The sleep began at @from. The rules are those of
  * task_charge_sleep(). */
 static __always_inline void turn_charge_sleep(struct turn *turn, const struct task_state *t,
 					      u64 from, u64 now)
@@ -103,8 +103,8 @@ GLOBAL int turn_on(u64 task, u64 now)
 	return 0;
 }
 
-/* Current has read a request, of which @copy, the struct fuse_copy_state, tells; or read() returned
- * @ret without one. */
+/* Current has read the request in @copy, a struct fuse_copy_state; or read() returned @ret without
+ * one. */
 static __always_inline int turn_begins(u64 copy, long ret)
 {
 	u64 task = current_task(), req;
@@ -134,8 +134,8 @@ static __always_inline int turn_begins(u64 copy, long ret)
 	return 0;
 }
 
-/* Ends current's turn, if the turn was for @req, which was sent at @sent. NULL: another thread had
- * read @req. */
+/* Ends current's turn, if the turn was for @req. This was sent at @sent. Returns NULL if another
+ * thread had read @req. */
 static __always_inline struct turn *turn_ends(u64 req, u64 sent)
 {
 	struct task_state *t = CONF(daemons) ? current_lookup() : NULL;
@@ -148,11 +148,11 @@ static __always_inline struct turn *turn_ends(u64 req, u64 sent)
 		return NULL;
 	t->turn = TURN_OVER;
 	barrier();
-	/* a turn of before is for another request, which had the same address */
+	/* an earlier turn is for another request with the same address */
 	return turn->since < sent ? NULL : turn;
 }
 
-/* The thread in state @t, which is @task, ends. */
+/* The thread @task, with the state @t, ends. */
 static __always_inline void turn_forget(struct task_state *t, u64 task)
 {
 	if (t->turn)
@@ -160,7 +160,7 @@ static __always_inline void turn_forget(struct task_state *t, u64 task)
 	t->turn = TURN_NONE;
 }
 
-/* Adds @turn, which was for a request with these @times, to the request's row. */
+/* Adds @turn to the row of its request. The request has these @times. */
 static __always_inline void turn_add(struct server_sums *sums, const struct turn *turn,
 				     const struct rq_times *times)
 {

@@ -21,9 +21,9 @@ static __always_inline bool op_may_have_read(const struct op *op)
 	       !BPF_CORE_READ((struct file *)file, f_inode, i_sb, s_bdev);
 }
 
-/* Whether readahead brought the data of a read which waited for no read. Such a read ends in the
+/* Whether readahead brought the data of a read that waited for no read. Such a read ends in the
  * last window of readahead for its open file, or in the one before: the read of a window's first
- * page makes the next one. The window of a read with bios of its own may be due to these. */
+ * page makes the next one. If the read has bios itself, the window may be due to these. */
 static __always_inline bool op_read_ahead(const struct op *op)
 {
 	struct file *file = (struct file *)op->file.file;
@@ -37,7 +37,7 @@ static __always_inline bool op_read_ahead(const struct op *op)
 }
 
 /* The cache class of an operation. @acts: its kind; for a request of io_uring or libaio, the kind
- * of a call which does the same. */
+ * of a call that does the same. */
 static __always_inline u8 op_cache_class(const struct op *op, u8 acts)
 {
 	if (acts != OP_READ && acts != OP_WRITE && acts != OP_FAULT)
@@ -72,18 +72,18 @@ static __always_inline bool record_fs_wanted(u64 fs)
 	return false;
 }
 
-/* The end of an operation, beside the members of struct op. */
+/* The end of an operation: what struct op does not have. */
 struct op_end {
 	u64 total;      /* elapsed time, ns */
 	const u64 *cpu; /* its part on the CPU, ns: ST_SYSCALL to ST_FS */
 	long ret;
-	u32 what;                   /* key of its row, beside the file system: ROW_WHAT() */
+	u32 what;                   /* key of its row, without the file system: ROW_WHAT() */
 	u8 acts;                    /* as for op_cache_class() */
 	const struct sent_who *who; /* its thread; NULL: current */
 };
 
-/* The device of the layer of overlayfs in which @file is, or of a btrfs volume, whose subvolumes
- * have numbers of their own; 0: @file is on another file system. */
+/* The device of the layer of overlayfs in which @file is, or of a btrfs volume (its subvolumes have
+ * other numbers), or 0 if @file is on another file system. */
 static __always_inline u32 file_disk(u64 file, u16 mode)
 {
 	struct inode *inode = BPF_CORE_READ((struct file *)file, f_inode);
@@ -147,8 +147,8 @@ static __always_inline void op_add(const struct op *op, u8 acts, struct op_sums 
 		cell_sum(single_writer, sums->device_bytes, op->device_bytes);
 }
 
-/* Adds an operation to a row with a slot, and to its histogram; false: the row has no slot. @slot:
- * a guess at the slot, corrected. */
+/* Adds an operation to a row with a slot, and to its histogram. Returns false if the row has no
+ * slot. @slot: a guess at the slot, corrected. */
 static __always_inline bool op_add_in_slot(const struct op *op, const struct op_end *end, u8 *slot,
 					   bool single_writer)
 {
@@ -168,7 +168,8 @@ static __always_inline bool op_add_in_slot(const struct op *op, const struct op_
 	return true;
 }
 
-/* The work at the end of an operation which few runs need. False: the operation counts in no row.
+/* The work at the end of an operation that few runs need. Returns false if the operation counts in
+ * no row.
  */
 static __always_inline bool op_extras(const struct op *op, struct op_end *end, bool single_writer)
 {
@@ -187,7 +188,7 @@ static __always_inline bool op_extras(const struct op *op, struct op_end *end, b
 }
 
 /* Adds an operation to the pattern of its file. Only reads and writes at a known offset count.
- * @entry: its row, which remembers the slot of the pattern. */
+ * @entry: its row. The row remembers the slot of the pattern. */
 static __always_inline void op_access(const struct op *op, const struct op_end *end,
 				      struct op_entry *entry, bool even)
 {
@@ -205,7 +206,7 @@ static __always_inline void op_access(const struct op *op, const struct op_end *
 }
 
 /* An operation is done. @single_writer: no other program on this CPU can be in here meanwhile.
- * False: the operation counts in no row. */
+ * Returns false if the operation counts in no row. */
 static __always_inline bool op_keep(const struct op *op, struct op_end *end, u8 *slot,
 				    bool single_writer)
 {
@@ -258,8 +259,9 @@ static __always_inline void request_name_task(const struct io_state *io, struct 
 		row_set_name(id, &io->name, even);
 }
 
-/* The entry of @io's row in the hash for @bucket, of the @even epoch or of the odd one. NULL: no
- * room, or refused, as in row_hashed(); then @n requests are lost. */
+/* The entry of @io's row in the hash for @bucket, of the @even epoch or of the odd one. Returns
+ * NULL if there is no room, or the row is refused, as in row_hashed(); then @n requests are
+ * lost. */
 static __always_inline struct rq_sums *request_row_hashed(const struct io_state *io, u32 bucket,
 							  u32 n, bool even)
 {
@@ -325,8 +327,8 @@ static __always_inline void request_access(const struct io_state *io, bool even)
 			     io->sector << 9, io->bytes, even);
 }
 
-/* A request is done, or a bio of a bio-based device; which was split into @n parts, all with these
- * @times, whose bytes are in io->bytes together. */
+/* A request is done, or a bio of a bio-based device. The bio was split into @n parts, all with
+ * these @times; io->bytes has the bytes of all parts. */
 static __always_inline void request_done(const struct io_state *io, const struct rq_times *times,
 					 u32 n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * fault.bpf.h - a page fault of user code on a mapped file as an operation. It lasts from the
- * exception to the return of handle_mm_fault(), which knows the mapping and its file, or to a
- * signal: SIGBUS if the fault failed.
+ * exception to the return of handle_mm_fault(), or to a signal: SIGBUS if the fault failed.
+ * handle_mm_fault() knows the mapping and its file.
  *
  * The exception tells neither whether the memory belongs to a file nor whether the page was
  * present, so every fault begins as an operation. A fault that found its page and never slept (a
@@ -11,12 +11,12 @@
  *
  * Where functions cannot be probed, the kernel's software event of a fault is the end. Then the
  * mapping must be looked up (bpf_find_vma()). The look-up costs as much as all the rest, so minor
- * faults are not counted there. A fault which has unlocked its mapping needs the look-up, too, and
- * so does every fault which a signal ends. The look-up calls a function of the program;
+ * faults are not counted there. A fault that has unlocked its mapping needs the look-up, too, and
+ * so does every fault that a signal ends. The look-up calls a function of the program;
  * function.bpf.h says why other programs do not. Its pointers are all valid: they come from
  * current, or from a locked mapping.
  *
- * A fault while the kernel copies is part of the call which copies.
+ * A fault while the kernel copies is part of the call that copies.
  *
  * When a signal is pending and a fault has waited, the kernel does not map the page: it delivers
  * the signal, and the instruction faults again. So a fault that waited also ends when
@@ -27,7 +27,7 @@
  *
  * A fault that ends in none of these ways is forgotten when the thread begins its next operation.
  *
- * Where programs can be preempted, a program that ends a fault can be preempted by another which
+ * Where programs can be preempted, a program that ends a fault can be preempted by another that
  * ends a fault on the same CPU: rows then have more than one writer.
  */
 #ifndef IOSTRATA_FAULT_BPF_H
@@ -80,9 +80,9 @@ static __always_inline bool fault_find_mapping(const struct op *op, struct mappi
 	return false;
 }
 
-/* Learns the file of current's fault; false: the fault is not traced. A fault without a file is
- * traced if it read: it swapped in a page. @place has the address and, unless FILE_UNKNOWN, the
- * file. */
+/* Learns the file of current's fault. Returns false if the fault is not traced. A fault without a
+ * file is traced if it read: it swapped in a page. @place has the address and, unless FILE_UNKNOWN,
+ * the file. */
 static __always_inline bool fault_find(struct op *op, struct mapping *place, bool handled)
 {
 	row_clear(&op->file);
@@ -133,8 +133,8 @@ GLOBAL int fault_ends(u32 end, u64 file, u64 offset)
 	return 0;
 }
 
-/* Learns the file of current's minor fault; false: the fault is not traced. @file: of the mapping;
- * NULL: to be looked up. */
+/* Learns the file of current's minor fault. Returns false if the fault is not traced. @file: of the
+ * mapping; NULL: to be looked up. */
 static __always_inline bool fault_learn_found(struct op *op, struct file *file)
 {
 	struct mapping place = { .address = op->offset, .file = FILE_UNKNOWN };
@@ -151,7 +151,7 @@ static __always_inline bool fault_learn_found(struct op *op, struct file *file)
 	return fault_find(op, &place, true);
 }
 
-/* The row of minor faults, beside their file. */
+/* The row of minor faults, without their file system. */
 #define FOUND_ROW ROW_WHAT(0, (u32)OP_MINOR_FAULT, 0)
 
 /* Counts current's last fault, a minor one, in a row without a slot. */
@@ -201,10 +201,10 @@ static __always_inline bool signal_is_pending(void)
 	       ~task->blocked.sig[0];
 }
 
-/* How a fault which handle_mm_fault() did not handle ends; 0: not yet, the kernel tries again. The
- * end is not left to the delivery of the signal, where interrupts are off: a look-up there leaves
- * it to an irq_work to unlock all mappings. Until the CPU has run this irq_work, the kernel refuses
- * the look-ups of other programs (bpf_mmap_unlock_get_irq_work()). */
+/* How a fault that handle_mm_fault() did not handle ends; 0: not yet, the kernel tries again. The
+ * end is not left to the delivery of the signal: interrupts are off there, and a look-up would
+ * leave it to an irq_work to unlock all mappings. Until the CPU has run this irq_work, the kernel
+ * refuses the look-ups of other programs (bpf_mmap_unlock_get_irq_work()). */
 static __always_inline u32 fault_not_handled(u64 result)
 {
 	if (result & RETRY)

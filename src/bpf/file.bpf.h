@@ -66,7 +66,7 @@ static __always_inline bool file_passes(const struct file_info *info, struct ino
 		dev_wanted(overlay_disk(info->file, (u64)inode, info->mode)));
 }
 
-/* An open file, with the fields which every run needs. */
+/* An open file, with the fields that every run needs. */
 struct open_file {
 	struct file *file; /* NULL: none */
 	struct inode *inode;
@@ -81,10 +81,10 @@ static __always_inline struct open_file file_look(struct file *file, bool typed)
 }
 
 /*
- * Reads the fields of a file into @info; false: the filters by file reject the file. A member which
- * the run does not need keeps its old value, since each read costs some ten instructions. A block
- * device does not belong to the file system which has its name. @named: the file whose f_path is
- * the path to show.
+ * Reads the fields of a file into @info. Returns false if the filters by file reject the file. A
+ * member that the run does not need keeps its old value, since each read costs some ten
+ * instructions. A block device does not belong to the file system that has its name. @named: the
+ * file whose f_path is the path to show.
  */
 static __always_inline bool file_learn_as(struct file_info *info, struct open_file f,
 					  struct file *named, bool typed)
@@ -120,8 +120,8 @@ static __always_inline bool file_learn(struct file_info *info, struct open_file 
 	return file_learn_as(info, f, f.file, typed);
 }
 
-/* The file of current's descriptor @fd; NULL: none. @cast: the kernel has bpf_rdonly_cast(), so the
- * result can be read as typed. */
+/* The file of current's descriptor @fd, or NULL if there is none. @cast: the kernel has
+ * bpf_rdonly_cast(), so the result can be read as typed. */
 static __always_inline struct file *current_file(u32 fd, bool cast)
 {
 	bool typed = have_current_btf();

@@ -114,7 +114,7 @@ int func_session(struct pt_regs *ctx)
 }
 
 /* Function calls in progress do not return when their thread exits. The exiting thread goes on to
- * call other functions, which do return. */
+ * call other functions. These do return. */
 SEC("?tp_btf/sched_process_exit")
 int func_on_exit(u64 *ctx)
 {
@@ -152,7 +152,7 @@ int func_on_free(u64 *ctx)
 	return 0;
 }
 
-/* The tool's child, which runs the command after "--", and all its descendants are tracked. */
+/* The tool's child runs the command after "--". The child and all its descendants are tracked. */
 SEC("?tp_btf/sched_process_fork")
 int func_on_fork(u64 *ctx)
 {

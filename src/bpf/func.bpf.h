@@ -137,7 +137,7 @@ static __always_inline struct func_thread *func_thread_elsewhere(u64 task)
 	return bpf_map_lookup_elem(&func_others, &key);
 }
 
-/* The state of @task; NULL: it has none. */
+/* The state of @task, or NULL if it has none. */
 static __always_inline struct func_thread *func_thread_find(u64 task)
 {
 	struct func_thread *t = &func_threads[func_slot(task)];
@@ -149,7 +149,7 @@ static __always_inline struct func_thread *func_thread_find(u64 task)
 }
 
 /* Takes the slot of @task if the slot is free; else creates a state in func_others. Each CPU has an
- * idle thread of its own: all have pid 0, but their addresses differ. */
+ * idle thread. All have pid 0, but their addresses differ. */
 static __always_inline struct func_thread *func_thread_make(u64 task)
 {
 	struct func_thread *t = &func_threads[func_slot(task)];
@@ -185,8 +185,8 @@ static __always_inline struct func_thread *func_thread_get(u64 task, u64 *was_fi
 	return func_thread_make(task);
 }
 
-/* A thread in no traced function any more frees its state in func_others: there is room for so many
- * threads at a time, not for all threads ever seen. But an interrupt must not free a state which
+/* A thread in no traced function any more frees its state in func_others. So there is a limit of
+ * threads at one time, not of all threads ever seen. But an interrupt must not free a state that
  * the interrupted program is about to use, and may have made just now. */
 static __always_inline void func_thread_leave(u64 task, struct func_thread *t)
 {
@@ -253,7 +253,7 @@ static __always_inline void func_count_unreturned(u32 func)
 }
 
 /* Identifies a function below its callers: mixes the path above with the function (the finalizer of
- * splitmix64). Never 0, which stands for no path. */
+ * splitmix64). Never 0: this stands for no path. */
 static __always_inline u64 func_path(u64 above, u32 func)
 {
 	u64 x = above + (func + 1) * 0x9e3779b97f4a7c15ULL;
@@ -401,8 +401,9 @@ static __always_inline u64 func_is_for_signals(const struct func_place *at, u64 
 	return (~offset & (offset - at->signals_len)) >> 63;
 }
 
-/* 1 if @f, which is in use, is older than a call at @at or further up; else 0. There is no branch,
- * since the verifier follows both sides of each. Calls on another stack were interrupted. */
+/* Returns 1 if the frame @f, in use, is older than a call at @at or further up, else 0. There is no
+ * branch, since the verifier follows both sides of each. Calls on another stack were
+ * interrupted. */
 static __always_inline u64 func_is_older(const struct func_frame *f, const struct func_place *at)
 {
 	u64 sp = at->sp, apart, older, f_signals, signals;
@@ -453,7 +454,7 @@ static __always_inline void func_frames_drop(struct func_thread *t, u64 depth, u
 	t->depth = keep;
 }
 
-/* Gives up all frames of a thread which exits or executes another program. */
+/* Gives up all frames of a thread that exits or executes another program. */
 static __always_inline void func_frames_end(struct func_thread *t)
 {
 #pragma clang loop unroll(disable)
@@ -462,8 +463,8 @@ static __always_inline void func_frames_end(struct func_thread *t)
 	t->depth = 0;
 }
 
-/* Notes that the thread was killed by a signal of a fault, which a probed return may cause. A
- * thread without a state called no traced function. */
+/* Notes that the thread was killed by a signal of a fault. A probed return may cause such a fault.
+ * A thread without a state called no traced function. */
 static __always_inline void func_killed_note(struct func_thread *t)
 {
 	const u64 faults = 1 << 4 /* SIGILL */ | 1 << 5 /* SIGTRAP */ | 1 << 6 /* SIGABRT */ |
@@ -489,7 +490,7 @@ static __always_inline void func_calls_end(u64 task)
 }
 
 /*
- * Gives up frames of calls which cannot be in progress any more when @func is entered at @sp.
+ * Gives up frames of calls that cannot be in progress any more when @func is entered at @sp.
  * Returns how many remain. Another function at the same place may have called @func in its last
  * statement (a jump). If the same function is at this place, its return was missed.
  */
@@ -520,8 +521,8 @@ static __always_inline void func_count_call(u32 func)
 		atomic_add(&s->count, 1);
 }
 
-/* @func is entered at @sp. False: the call is not counted, or counted already, and its return need
- * not be seen. */
+/* @func is entered at @sp. Returns false if the call is not counted, or counted already, and its
+ * return need not be seen. */
 static __always_inline bool func_enter(u32 func, u64 sp)
 {
 	u64 path = 0, was, depth;
@@ -575,9 +576,9 @@ static __always_inline bool func_frame_is(struct func_frame *f, u32 func, u64 sp
 	return f->func == func && f->sp == sp;
 }
 
-/* @func returns at @sp: gives up the frames above its own. Returns how many remain; 0: @func has no
- * frame, and nothing is changed. The last frames may be of an interrupt on another stack. If @func
- * was interrupted by this interrupt, the interrupt is over. */
+/* @func returns at @sp: gives up the frames above its own. Returns how many remain. Returns 0 if
+ * @func has no frame, and nothing is changed. The last frames may be of an interrupt on another
+ * stack. If @func was interrupted by this interrupt, the interrupt is over. */
 static __always_inline u64 func_frames_unwind(struct func_thread *t, u32 func, u64 sp)
 {
 	u64 depth = t->depth, last = func_frame_at(t, depth - 1)->sp, n;
@@ -586,7 +587,7 @@ static __always_inline u64 func_frames_unwind(struct func_thread *t, u32 func, u
 		depth = func_frames_older(t, depth, last | ((1ULL << KERNEL_STACK_SHIFT) - 1));
 	n = func_frames_older(t, depth, sp);
 
-	/* of several functions at one place, which jumped to one another, the last returns first */
+	/* if several functions at one place jumped to one another, the last returns first */
 	if (n + 1 < depth && func_frame_is(func_frame_at(t, n + 1), func, sp))
 		n++;
 	if (n >= depth || !func_frame_is(func_frame_at(t, n), func, sp))

@@ -14,7 +14,7 @@ enum {
 	FUNC_IDS_LOG2 = 12,     /* slots of struct func_id */
 };
 
-/* Constants in the programs, which func_load() replaces. */
+/* Constants in the programs. func_load() replaces them. */
 enum {
 	/* in each copy of a program on one function: becomes the function's number */
 	FUNC_ID_MARK = 0x46756e63,
@@ -120,8 +120,8 @@ struct func_live {
 	unsigned int sp_seen;         /* @learned was written */
 	long long learned;
 	unsigned long long lost[FUNC_LOST_N];
-	/* thread group of a thread that called traced functions and was killed by a fault of its
-	 * own, and the signal; @killed_tgid is in the tool's pid namespace. 0: none was */
+	/* thread group of a thread that called traced functions and was killed by its own fault,
+	 * and the signal; @killed_tgid is in the tool's pid namespace. Returns 0 if none was */
 	unsigned int killed_tgid, killed_by;
 };
 

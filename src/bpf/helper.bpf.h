@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * helper.bpf.h - with conf.helpers: the work of kernel helpers, how long it takes, and on behalf of
- * which thread it is done; behalf.bpf.h finds this thread as for BY_THREAD. A worker of io_uring
- * works for its own process.
+ * helper.bpf.h - with conf.helpers: the work of kernel helpers: how long it takes, and for which
+ * thread it is done. behalf.bpf.h finds this thread as for BY_THREAD. A worker of io_uring works
+ * for its own process.
  */
 #ifndef IOSTRATA_HELPER_BPF_H
 #define IOSTRATA_HELPER_BPF_H
@@ -11,7 +11,7 @@
 #include "row.bpf.h"
 #include "wait.bpf.h"
 
-/* Sets the helper of @key, which is all 0, to current. @flags: of current. */
+/* Sets the helper of @key, all 0 so far, to current. @flags: of current. */
 static __always_inline void helper_identify(struct helper_key *key, u32 flags)
 {
 	struct task_struct *task = (void *)current_task();
@@ -40,8 +40,8 @@ static __always_inline void helper_is_for(struct helper_key *key, u64 task,
 	key->behalf = why;
 }
 
-/* Sets the client of current, a helper with @flags. False: no client is known, or it fails the
- * filters. */
+/* Sets the client of current, a helper with @flags. Returns false if no client is known, or it
+ * fails the filters. */
 static __always_inline bool helper_set_client(struct helper_key *key, u32 flags)
 {
 	struct task_struct *task = (void *)current_task();
@@ -62,8 +62,8 @@ static __always_inline bool helper_set_client(struct helper_key *key, u32 flags)
 }
 
 /* Notes the helper submitting @bio, and the thread for which it works: the dirtier of the data,
- * else the helper's client. @flags: of current; 0 if current is not the submitter. False: the
- * submitter is no helper, or no such thread is known to pass the filters. */
+ * else the helper's client. @flags: of current; 0 if current is not the submitter. Returns false if
+ * the submitter is no helper, or no such thread is known to pass the filters. */
 static __always_inline bool io_set_helper(struct io_state *io, struct bio *bio, u32 flags)
 {
 	struct helper_key *key = &io->helper;

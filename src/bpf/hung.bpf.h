@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* hung.bpf.h - lists threads which wait, before anything is known of them by events. */
+/* hung.bpf.h - lists threads that wait, before anything is known of them by events. */
 #ifndef IOSTRATA_HUNG_BPF_H
 #define IOSTRATA_HUNG_BPF_H
 
@@ -10,7 +10,7 @@
 /*
  * Writes a struct listed_task for @task, if it is a thread of user space in an uninterruptible
  * wait, or in any wait while it looks up a path: FUSE lets its waits be interrupted. During a
- * look-up, the kernel has the path in task_struct.nameidata. Nothing is locked: a thread which goes
+ * look-up, the kernel has the path in task_struct.nameidata. Nothing is locked: a thread that goes
  * on meanwhile may have any path.
  */
 static __always_inline void task_list(struct seq_file *seq, struct task_struct *task)

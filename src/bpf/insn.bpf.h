@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * insn.bpf.h - certain instructions which the programs need for the verifier. Compiled for anything
+ * insn.bpf.h - certain instructions that the programs need for the verifier. Compiled for anything
  * but BPF, as by unit tests, each is plain C with the same result.
  */
 #ifndef IOSTRATA_INSN_BPF_H
@@ -15,7 +15,7 @@
 		asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(value_) : "r"(ctx), "i"((n)*8));      \
 		value_;                                                                            \
 	})
-/* A blank: a number in an instruction of its own, which user space fills in before it loads the
+/* A blank: a number alone in an instruction. User space fills the number in before it loads the
  * program. See enum blank. */
 #define TO_CHANGE(n)                                                                               \
 	({                                                                                         \
@@ -24,10 +24,10 @@
 		value_;                                                                            \
 	})
 #define ASM(insns, ...) asm volatile(insns : __VA_ARGS__)
-/* The member of type @type at @offset, a known number, of what the typed pointer @p points to; 0 if
- * @p is NULL or cannot be read. The kernel's types have a member there of this size, or a larger
- * number: else the verifier refuses the program. Not for fields of bits. A member that is a pointer
- * to a structure is a typed pointer, too. */
+/* The member of type @type at @offset, a known number, in the object to which the typed pointer @p
+ * points. It is 0 if @p is NULL or cannot be read. The kernel's types have a member there of this
+ * size, or a larger number: else the verifier refuses the program. Not for fields of bits. A member
+ * that is a pointer to a structure is a typed pointer, too. */
 #define TYPED_READ(type, p, offset) (*(volatile type *)((void *)(p) + (offset)))
 #else
 #define CTX(n)          (ctx[n])
@@ -41,8 +41,8 @@
 	})
 #endif
 
-/* @key, which may be a pointer, as a number. The verifier forbids most arithmetic on pointers, but
- * not negation. */
+/* @key as a number. It may be a pointer. The verifier forbids most arithmetic on pointers, but not
+ * negation. */
 static __always_inline u64 number(u64 key)
 {
 	ASM("%0 = -%0; %0 = -%0", "+r"(key));

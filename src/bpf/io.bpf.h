@@ -5,10 +5,10 @@
  * The usual place is a slot. Each CPU has a row of io_slots, and only programs on this CPU take
  * slots there, without atomic instructions and without a search. A program done with a state gives
  * the slot back with one store, on any CPU. If the slot is in use, the state goes into a hash, as
- * does the state of a request without a bio of its own. While the hash is empty, nothing looks into
- * it (live.hashed).
+ * does the state of a request without a bio. While the hash is empty, nothing looks into it
+ * (live.hashed).
  *
- * A program must guess the CPU to find a slot. Events of a bio come on the CPU which submitted the
+ * A program must guess the CPU to find a slot. Events of a bio come on the CPU that submitted the
  * bio, unless the thread migrates in the short time between. The software queue of a request names
  * the request's CPU. Where a miss would be a loss, the rows of the other CPUs are searched, too.
  */
@@ -27,7 +27,7 @@ static __always_inline u64 request_key(struct request *rq)
 	return (u64)rq;
 }
 
-/* The slot of @key in the row of @cpu, whichever state uses the slot. */
+/* The slot of @key in the row of @cpu. Any state may use the slot. */
 static __always_inline struct io_state *io_slot(u64 key, u64 cpu)
 {
 	/* multiplicative hashing: the high half of the product depends on all bits of the key's low
@@ -63,9 +63,9 @@ static __always_inline void io_hash(struct io_state *io)
 		count_lost(LOST_MAP_FULL);
 }
 
-/* The slot that @key may take in the row of @cpu, the current CPU. NULL: the slot is in use. A
- * dispatched state of @key in the slot is of an earlier bio at the same address, whose end was
- * missed. */
+/* The slot that @key may take in the row of @cpu, the current CPU. Returns NULL if the slot is in
+ * use. A dispatched state of @key in the slot belongs to an earlier bio at the same address: the
+ * end of that bio was missed. */
 static __always_inline struct io_state *io_slot_for(u64 key, u64 cpu)
 {
 	struct io_state *slot = io_slot(key, cpu);
@@ -85,7 +85,7 @@ static __always_inline void io_unhash(u64 key)
 		atomic_add(&live.hashed, -1);
 }
 
-/* Ends the state @io, which must not be used afterwards. */
+/* Ends the state @io. It must not be used afterwards. */
 static __always_inline void io_drop(struct io_state *io)
 {
 	if (io->hashed) {
@@ -97,7 +97,8 @@ static __always_inline void io_drop(struct io_state *io)
 }
 
 /* The state of a bio ends, or moves into the hash, before the bio is done. Notes the bio's request
- * of io_uring or libaio in async_bios, where it is found later, whatever happens to the state. */
+ * of io_uring or libaio in async_bios. There it is found later, no matter what happens to the
+ * state. */
 static __always_inline void io_parts(struct io_state *io)
 {
 	struct async_ref ref = {};
@@ -114,9 +115,9 @@ static __always_inline void io_parts(struct io_state *io)
 		count_lost(LOST_MAP_FULL);
 }
 
-/* The slot of the request of io_uring or libaio to which the bio @io belongs, wherever this is
- * noted; 0: the bio belongs to none. A note left by an earlier bio at the same address, whose end
- * was missed, has another time. */
+/* The slot of the request of io_uring or libaio to which the bio @io belongs, or 0 if the bio
+ * belongs to none. It may be noted in either place. A note left by an earlier bio at the same
+ * address, whose end was missed, has another time. */
 static __always_inline u32 io_async(const struct io_state *io)
 {
 	u64 bio = io->key;

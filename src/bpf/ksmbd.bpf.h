@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ksmbd.bpf.h - a message which the kernel's SMB server (ksmbd) serves, as an operation of the
+ * ksmbd.bpf.h - a message that the kernel's SMB server (ksmbd) serves, as an operation of the
  * worker that serves the message. The operation lasts as long as handle_ksmbd_work(): the message
  * has been received, and is decrypted, checked and executed; then the answer is sent.
  *
- * A client may send several commands in one message. They are one operation, which has the command
- * and the error of the first, the first file that any of them looks up, and the bytes of all.
+ * A client may send several commands in one message. They are one operation. It has the command and
+ * the error of the first, the first file that any of them looks up, and the bytes of all.
  *
  * The connection may go with the end of its last message, so the client is noted at the beginning.
  * Command and status are read before the answer is encrypted, and after the message was decrypted.
@@ -19,7 +19,7 @@
  * memory. No status of NT has this value. */
 #define SMB_UNANSWERED ~0U
 
-/* The operation of current if this is a message which ksmbd serves; NULL: it is none. */
+/* The operation of current if this is a message that ksmbd serves, or NULL if it is none. */
 static __always_inline struct op *op_of_ksmbd(void)
 {
 	struct op *op = op_served();
@@ -60,7 +60,8 @@ static __always_inline int ksmbd_begins(u64 work)
 	return 0;
 }
 
-/* Current looks up the struct ksmbd_file at @open, a descriptor of the client; 0: there is none. */
+/* Current looks up the struct ksmbd_file at @open, a descriptor of the client, or 0 if there is
+ * none. */
 static __always_inline int ksmbd_looked_up(u64 open)
 {
 	if (open && op_of_ksmbd())
@@ -78,7 +79,7 @@ static __always_inline int ksmbd_moved(s64 bytes)
 	return 0;
 }
 
-/* The first 16 bytes of a header of SMB2 ([MS-SMB2], 2.2.1), which is little-endian. */
+/* The first 16 bytes of a header of SMB2 ([MS-SMB2], 2.2.1). It is little-endian. */
 struct smb_header {
 	u32 protocol;
 	u32 credits;
@@ -86,8 +87,8 @@ struct smb_header {
 	u16 command, credits_granted;
 };
 
-/* Reads the first header of the message in @buffer, behind its length of 4 bytes. False: the
- * message is not of SMB2. */
+/* Reads the first header of the message in @buffer, behind its length of 4 bytes. Returns false if
+ * the message is not of SMB2. */
 static __always_inline bool smb_header_read(struct smb_header *ret, u64 buffer)
 {
 	enum { SMB2 = 0x424d53fe };
@@ -97,8 +98,8 @@ static __always_inline bool smb_header_read(struct smb_header *ret, u64 buffer)
 	return ret->protocol == SMB2;
 }
 
-/* The answer to current's message, at @message, is complete. A negotiation may begin with SMB1,
- * which has other headers. */
+/* The answer to current's message, at @message, is complete. A negotiation may begin with SMB1: its
+ * headers differ. */
 static __always_inline int ksmbd_answers(u64 message)
 {
 	struct op *op = op_of_ksmbd();
@@ -115,8 +116,8 @@ static __always_inline int ksmbd_answers(u64 message)
 	return 0;
 }
 
-/* The error, below 0, of an answer with @status ([MS-ERREF], 2.3); 0: success. The end of a file
- * and the next step of a logon are no errors, as for the client. */
+/* The error, below 0, of an answer with @status ([MS-ERREF], 2.3), or 0 for success. The end of a
+ * file and the next step of a logon are no errors, as for the client. */
 static __always_inline long ksmbd_error(u32 status)
 {
 	enum { SEVERITY_ERROR = 3 };

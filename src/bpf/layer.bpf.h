@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * layer.bpf.h - entry and return of a function which bounds a layer (VFS or file system). Within an
+ * layer.bpf.h - entry and return of a function that bounds a layer (VFS or file system). Within an
  * operation they tell which layer is on the CPU. With -T of a layer, its function calls are timed
  * themselves, also those inside others. If the I/O outlives its function call, the time ends when
  * the I/O completes.
@@ -14,8 +14,8 @@
 enum { EIOCBQUEUED = 529 };
 
 /* Whether a function call is inside another for the same operation on the same file: they count
- * once. Example: ext4_file_read_iter() calls generic_file_read_iter(), which other file systems use
- * as their own. */
+ * once. Example: ext4_file_read_iter() calls generic_file_read_iter(). Other file systems use the
+ * latter directly. */
 static __always_inline bool is_nested(const struct layer_frames *c, const struct frame *f,
 				      u64 depth)
 {
@@ -31,8 +31,8 @@ static __always_inline bool is_nested(const struct layer_frames *c, const struct
 
 /*
  * Drops function calls whose return was not seen: the program was refused, or the kretprobes were
- * used up. (On a kernel which is not preemptible, a function has as many kretprobes as the machine
- * has CPUs, and each thread asleep in the function needs one.) A function call which encloses this
+ * used up. (On a kernel that is not preemptible, a function has as many kretprobes as the machine
+ * has CPUs, and each thread asleep in the function needs one.) A function call that encloses this
  * one began higher on the stack.
  */
 static __always_inline void frames_drop_stale(struct layer_frames *c, const void *sp)
@@ -51,8 +51,8 @@ static __always_inline void frames_drop_stale(struct layer_frames *c, const void
 	}
 }
 
-/* Learns the file of a frame; false: the file is not traced. File and mode are noted in any case,
- * for function calls inside this one and for its return. */
+/* Learns the file of a frame. Returns false if the file is not traced. File and mode are noted in
+ * any case, for function calls inside this one and for its return. */
 static __always_inline bool frame_learn(struct frame *f, struct file *file, bool typed)
 {
 	struct open_file look = file_look(file, typed);
@@ -89,8 +89,8 @@ static __always_inline void frame_push(u8 op, struct file *file, bool typed, con
 	f->start = bpf_ktime_get_ns();
 }
 
-/* Counts a function call on @f since @start, which returned @ret at @now. @slot: a guess at the
- * slot of its row, corrected. @who: its thread; NULL: current. */
+/* Counts a function call on @f from @start to @now that returned @ret. @slot: a guess at the slot
+ * of its row, corrected. @who: its thread; NULL: current. */
 static __always_inline void frame_count(const struct file_info *f, u64 start, u64 now, long ret,
 					u8 *slot, const struct sent_who *who)
 {
@@ -143,8 +143,8 @@ static __always_inline void frame_queue(const struct frame *f)
 		count_lost(LOST_UNMATCHED_START); /* of the former I/O at this address */
 }
 
-/* The I/O at @kiocb did not outlive its function call. An entry is of former I/O at this address,
- * whose end was missed. */
+/* The I/O at @kiocb did not outlive its function call. If there is an entry, it belongs to former
+ * I/O at this address: the end of that I/O was missed. */
 static __always_inline void frame_not_queued(u64 kiocb)
 {
 	if (!kiocb || !live.queued_calls || bpf_map_delete_elem(&queued_calls, &kiocb))
@@ -153,7 +153,7 @@ static __always_inline void frame_not_queued(u64 kiocb)
 	count_lost(LOST_UNMATCHED_START);
 }
 
-/* io_uring or libaio completes the I/O at @kiocb, which returns @ret. For CONF(completes) see
+/* io_uring or libaio completes the I/O at @kiocb with the result @ret. For CONF(completes) see
  * async_index(): it is for the verifier. */
 GLOBAL int queued_call_ends(u64 kiocb, u64 ret)
 {
@@ -220,7 +220,7 @@ static __always_inline void frame_pop(u8 op, long ret, u64 now)
 }
 
 /* A function of a layer is entered within an operation. A VFS function knows the file of the call;
- * with @only_file only this file is noted. @acts: the kind of operations which call it. Returns
+ * with @only_file only this file is noted. @acts: the kind of operations that call it. Returns
  * current's state if current executes a request of io_uring or libaio. */
 static __always_inline struct task_state *layer_enter(u32 stratum, u8 acts, struct file *file,
 						      bool typed, bool only_file)
@@ -252,7 +252,7 @@ static __always_inline bool layer_wants_file(const struct task_state *t, const u
 	return CONF(uring) && t && !t->op.file.file && t->async == number(args[0]);
 }
 
-/* Learns @file as the file of the request which @t executes, without BPF helpers. */
+/* Learns @file as the file of the request that @t executes, without BPF helpers. */
 static __always_inline void layer_learn_file(struct task_state *t, struct file *file)
 {
 	struct open_file f = file_look(file, true);
@@ -275,7 +275,7 @@ static __always_inline void layer_leave(u32 stratum)
 
 /*
  * The work at entry and return of a function, depending on the run. @sp: an address on the stack;
- * the arguments which a trampoline stores are on the stack, too. The branches must not begin with
+ * the arguments that a trampoline stores are on the stack, too. The branches must not begin with
  * the same code: the compiler would move this code before them, and keep its results in registers.
  */
 #define FUNCTION_ENTERED(stratum, op, its_file, typed, sp, kiocb)                                  \

@@ -2,7 +2,7 @@
 /*
  * mapping.bpf.h - the file of a mapping of current's memory.
  *
- * bpf_find_vma() calls a function of the program, mapping_note(). Programs which use it may read
+ * bpf_find_vma() calls a function of the program, mapping_note(). Programs that use it may read
  * only valid pointers: current, and a mapping while it is locked. See the head of fault.bpf.h.
  */
 #ifndef IOSTRATA_MAPPING_BPF_H
@@ -61,7 +61,7 @@ static __always_inline bool file_may_be_layer(struct file *file, bool typed)
 }
 
 /* Learns the file of a mapping as its user opened it: overlayfs maps the file of a layer below.
- * False: the file is not traced. */
+ * Returns false if the file is not traced. */
 static __always_inline bool mapping_learn_file(struct file_info *info, struct file *file)
 {
 	struct open_file f = file_look(file, false);

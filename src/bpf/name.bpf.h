@@ -36,7 +36,7 @@ static __always_inline void file_identify(struct file_info *info, u64 magic, u64
 	struct dentry *upper;
 	u32 dev;
 
-	barrier_var(inode); /* now a number, on which the verifier allows arithmetic */
+	barrier_var(inode); /* now a number: the verifier allows arithmetic on it */
 	if (magic == BTRFS_SUPER_MAGIC && CONF(btrfs_dev)) {
 		dev = read_u64(read_u64(inode - CONF(btrfs_root)) + CONF(btrfs_dev));
 		info->dev = dev ? dev : info->dev;
@@ -49,7 +49,8 @@ static __always_inline void file_identify(struct file_info *info, u64 magic, u64
 
 /*
  * The device of the file system below in which overlayfs has the file with @inode, open as @file:
- * of the upper layer if the file was copied there, else of the layer that was opened. 0: not known.
+ * of the upper layer if the file was copied there, else of the layer that was opened. Returns 0 if
+ * not known.
  */
 static __always_inline u32 overlay_disk(u64 file, u64 inode, u16 mode)
 {
@@ -76,7 +77,7 @@ static __always_inline struct mount *mount_of(struct vfsmount *mnt)
 	return (void *)mnt - bpf_core_field_offset(struct mount, mnt);
 }
 
-/* Whether @mount is in a tree which processes see. A detached mount has no namespace; the namespace
+/* Whether @mount is in a tree that processes see. A detached mount has no namespace; the namespace
  * of a mount of the kernel's own is an error (MNT_NS_INTERNAL). */
 static __always_inline bool mount_is_seen(struct mount *mount)
 {
@@ -129,7 +130,7 @@ static __always_inline void names_read(struct file_name *name, struct dentry *d,
 		off = *(volatile u16 *)&name->len;
 		if (off > NAME_BYTES - 1)
 			break;
-		barrier_var(off); /* else the compiler drops the mask which the verifier needs */
+		barrier_var(off); /* else the compiler drops the mask that the verifier needs */
 		n = bpf_probe_read_kernel_str(name->names + (off & (NAME_BYTES - 1)), NAME_BYTES,
 					      BPF_CORE_READ(d, d_name.name));
 		if (n <= 0)

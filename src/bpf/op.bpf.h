@@ -50,7 +50,7 @@ static __always_inline void op_learn_offset(struct op *op, u8 acts, struct file 
 	}
 }
 
-/* Sets the file of an operation that began without one. False: the file is not traced. */
+/* Sets the file of an operation that began without one. Returns false if the file is not traced. */
 static __always_inline bool op_learn_file(struct op *op, u8 acts, struct file *file, bool typed)
 {
 	struct open_file f;
@@ -83,8 +83,8 @@ static __always_inline void op_cross(struct op *op, enum op_time boundary, u32 s
 	op->stage = stage;
 }
 
-/* op_cross() for a request of io_uring or libaio, which crosses the VFS and file system boundaries
- * at once. */
+/* op_cross() for a request of io_uring or libaio. Such a request crosses the boundaries of VFS and
+ * file system at once. */
 static __always_inline void op_cross_async(struct op *op, enum op_time vfs, enum op_time fs,
 					   u32 stage)
 {
@@ -169,7 +169,7 @@ static __always_inline void op_leave_layer(struct op *op, u32 stratum)
 }
 
 /*
- * The elapsed time, ns, of an operation at @stage which ends at @now. @cpu gets its strata on the
+ * The elapsed time, ns, of an operation at @stage that ends at @now. @cpu gets its strata on the
  * CPU. The usual operation has crossed all boundaries once, or none, and never left the CPU: then
  * it has no other strata. If the clock stepped back, op_settle() does the work.
  */
@@ -198,8 +198,8 @@ static __always_inline u64 op_times(struct op *op, u32 stage, u64 now, u64 cpu[S
 	return op->at[AT_CHARGED] - op->start;
 }
 
-/* Ends current's operation, which returns @ret. Once the stage is 0, no switch reads the operation.
- * @single_writer: see op_keep(). */
+/* Ends current's operation, with the result @ret. Once the stage is 0, no switch reads the
+ * operation. @single_writer: see op_keep(). */
 static __always_inline void op_finish(struct task_state *t, long ret, u64 now, bool single_writer)
 {
 	u64 cpu[ST_FS + 1] = {}, total;

@@ -39,7 +39,7 @@ static __always_inline void data_of_page(struct bio_data *d, struct page *head, 
 	d->inode = number((u64)inode);
 	d->head = number((u64)head);
 	d->mode = READ(typed, inode, i_mode);
-	/* else one load would serve both cases, which the verifier forbids */
+	/* else one load would serve both cases: the verifier forbids this */
 	if (typed)
 		barrier();
 }
@@ -76,8 +76,8 @@ static __always_inline bool op_file(const struct op *op, struct file_info *f)
 	return true;
 }
 
-/* The file of the operation for which current submits @bio; false: not known. @async: as in struct
- * io_state. */
+/* The file of the operation for which current submits @bio. Returns false if not known. @async: as
+ * in struct io_state. */
 static __always_inline bool submitter_file(struct bio *bio, u32 async, struct file_info *f)
 {
 	struct task_state *t = current_lookup();
@@ -94,7 +94,7 @@ static __always_inline bool submitter_file(struct bio *bio, u32 async, struct fi
 }
 
 /* The file of @bio: the file of its operation, or else of its data. @async: as in struct io_state.
- * False: not known. */
+ * Returns false if not known. */
 static __always_inline bool bio_file(struct bio *bio, u32 async, struct file_info *f)
 {
 	struct inode *inode;
@@ -119,7 +119,7 @@ static __always_inline bool bio_file(struct bio *bio, u32 async, struct file_inf
 	return true;
 }
 
-/* Id of the cgroup to which @bio is charged; 0: none. */
+/* Id of the cgroup to which @bio is charged, or 0 if there is none. */
 static __always_inline u64 bio_cgroup_id(struct bio *bio)
 {
 	struct cgroup *cgroup = bio_cgroup(bio);
@@ -128,7 +128,7 @@ static __always_inline u64 bio_cgroup_id(struct bio *bio)
 }
 
 /*
- * The key of @bio's row: the key of the operation which queues the bio. Bios of a kernel thread
+ * The key of @bio's row: the key of the operation that queues the bio. Bios of a kernel thread
  * count as its own (writeback is kworker's), except that cgroup and file are the bio's. @known:
  * current is the submitter.
  */
@@ -154,8 +154,8 @@ static __always_inline void bio_key_by(u64 by[2], struct bio *bio, bool known, u
 }
 
 /* Sets the key of @io's row. Its @bio is queued in the context of thread @id (0: of an interrupt).
- * @throttled: kthrotld queues the bio. True: with BY_THREAD the key is current, whose name is not
- * set yet. */
+ * @throttled: kthrotld queues the bio. Returns true if, with BY_THREAD, the key is current and its
+ * name is not set yet. */
 static __always_inline bool io_set_by(struct io_state *io, struct bio *bio, u64 id, bool throttled)
 {
 	struct io_state *before = throttled ? io_hashed(bio_key(bio)) : NULL;
@@ -209,7 +209,7 @@ static __always_inline void io_note_who(struct io_state *io, struct bio *bio, u6
 	}
 }
 
-/* Whether current, which has @flags, is kthrotld, the worker which queues throttled bios. */
+/* Whether current, with these @flags, is kthrotld: the worker that queues throttled bios. */
 static __always_inline bool current_is_kthrotld(u32 flags)
 {
 	u64 queue;
@@ -266,7 +266,7 @@ static __always_inline bool throttled_bio_wanted(struct bio *bio)
 	return false;
 }
 
-/* Whether a bio of current, which was not throttled, passes the filters by process. Kernel threads
+/* Whether a bio of current that was not throttled passes the filters by process. Kernel threads
  * submit bios of other threads, but in the bio's cgroup. */
 static __always_inline bool own_bio_wanted(struct bio *bio, u64 id)
 {
@@ -285,8 +285,8 @@ static __always_inline u32 throttled_async(u64 key)
 	return u && u->begun <= io->g ? io->async : 0;
 }
 
-/* kthrotld queues the throttled bio @key: ends the bio's note. False: there is none. @tid: the
- * submitter. */
+/* kthrotld queues the throttled bio @key: ends the bio's note. Returns false if there is none.
+ * @tid: the submitter. */
 static __always_inline bool throttled_end(u64 key, u32 *tid, bool *counted)
 {
 	struct io_state *io = io_hashed(key);
@@ -299,8 +299,8 @@ static __always_inline bool throttled_end(u64 key, u32 *tid, bool *counted)
 	return true;
 }
 
-/* Whether @bio, which current queues, passes the filters by process, or is written on @behalf of a
- * thread which does. @throttled: current is kthrotld; then sets @tid to the submitter, if known. */
+/* Current queues @bio. Whether the bio passes the filters by process, or is written on @behalf of a
+ * thread that does. @throttled: current is kthrotld; then sets @tid to the submitter, if known. */
 static __always_inline bool bio_wanted(struct bio *bio, u64 id, bool throttled, bool behalf,
 				       u32 *tid)
 {

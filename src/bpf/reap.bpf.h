@@ -3,7 +3,7 @@
  * reap.bpf.h - an operation of io_uring from its completion until its thread takes the completion
  * out of the ring: the stratum reap.
  *
- * No event tells when a thread takes completions: it moves the head of the ring in memory which it
+ * No event tells when a thread takes completions: it moves the head of the ring in memory that it
  * shares with the kernel. So a finished operation waits in the list of its ring. When a thread
  * enters the ring, the completions before the head have been taken since a thread last left it. The
  * time from there to the entry is the thread's own, so reap ends where the thread left.
@@ -24,7 +24,7 @@
 
 enum { RING_TRIES = 4, RING_IDLE_NS = 1000000000 };
 
-/* The ring of number @nr, which is not 0. */
+/* The ring with the number @nr, not 0. */
 static __always_inline struct uring_ring *ring_at(u32 nr)
 {
 	u64 at = nr - 1;
@@ -38,7 +38,7 @@ static __always_inline u32 ring_place(u64 ctx, u32 try)
 	return (((u64)low_half(ctx) * HASH_FACTOR >> 32) + try) & (CONF(reap_rings) - 1);
 }
 
-/* The number of the ring @ctx; 0: it is not known. */
+/* The number of the ring @ctx, or 0 if it is not known. */
 static __always_inline u32 ring_find(u64 ctx)
 {
 	u32 nr;
@@ -65,8 +65,8 @@ static __always_inline bool reap_claim(struct async_op *e)
 	return task && __sync_val_compare_and_swap(&e->task, task, 0) == task;
 }
 
-/* Counts the oldest completion in the list of ring @nr if it lies before @head, or with @all. 1: it
- * did. A function, which the verifier walks once instead of once for each place. */
+/* Counts the oldest completion in the list of ring @nr if it lies before @head, or with @all.
+ * Returns 1 if it did. A function: the verifier walks it once, instead of once for each place. */
 GLOBAL u32 ring_take(u32 nr, u32 head, u32 all)
 {
 	struct uring_ring *r = ring_at(nr);
@@ -99,8 +99,8 @@ GLOBAL int ring_empty(u32 nr)
 	return 0;
 }
 
-/* Finds a place for the ring @ctx. 0: there is none. If the place was of an idle ring, its list may
- * still have completions. */
+/* Finds a place for the ring @ctx. Returns 0 if there is none. If the place belonged to an idle
+ * ring, its list may still have completions. */
 static __always_inline u32 ring_claim(u64 ctx, u64 now)
 {
 	struct uring_ring *r;
@@ -141,7 +141,7 @@ GLOBAL int ring_enters(u64 ctx, u32 head, u32 tail)
 	t->rings = 1;
 	r = ring_at(nr);
 	r->task = t->task;
-	/* a tail that went back is of another ring at the same address */
+	/* a tail that went back belongs to another ring at the same address */
 	all |= (int)(tail - r->tail) < 0;
 	r->tail = tail;
 	if (r->put != r->got)
@@ -160,7 +160,7 @@ static __always_inline void ring_waits(u64 ctx)
 			    BPF_CORE_READ(c, cached_cq_tail));
 }
 
-/* Current, which had entered a ring, returns to user space. */
+/* Current had entered a ring, and returns to user space. */
 static __always_inline void ring_left(struct task_state *t, u64 now)
 {
 	u32 nr = t->ring;
@@ -178,8 +178,8 @@ static __always_inline void ring_forget(u32 nr)
 	ring_at(nr)->task = 0;
 }
 
-/* Current submits to the ring @ctx, which a thread of the kernel polls. The ring may have the
- * address of a former one. Nobody would take its completions out of the former's list. */
+/* Current submits to the ring @ctx. A thread of the kernel polls it. The ring may have the address
+ * of a former one. Nobody would take its completions out of the former's list. */
 GLOBAL int ring_polled(u64 ctx)
 {
 	u32 nr = CONF(reap_rings) ? ring_find(ctx) : 0;
@@ -202,7 +202,7 @@ static __always_inline void ring_exits(u64 task)
 			ring_forget(nr);
 }
 
-/* A completion comes into the ring @ctx, of any request. The number of the ring; 0: it is not
+/* A completion comes into the ring @ctx, of any request. The number of the ring, or 0 if it is not
  * known. */
 static __always_inline u32 ring_completes(u64 ctx)
 {
@@ -214,7 +214,7 @@ static __always_inline u32 ring_completes(u64 ctx)
 }
 
 /* The operation in slot @at has completed in the ring @nr at @now, with @res; it is charged until
- * then. Puts it into the list of the ring. 0: the list is full. */
+ * then. Puts it into the list of the ring. Returns 0 if the list is full. */
 GLOBAL u32 ring_put(u32 at, u32 nr, int res, u64 now)
 {
 	struct async_op *u = CONF(reap_rings) ? async_at(at) : NULL, *e;

@@ -5,7 +5,7 @@
  * A bio has a state from Q until the bio is done, or merged into another. The state of a request's
  * first bio is also the request's, until the request is finished for good. A request without such a
  * bio gets a state at its first dispatch. States are dropped at once, since bios and requests are
- * soon used again. C is block_rq_complete, which also covers batched completion, and may come
+ * soon used again. C is block_rq_complete: also raised for batched completion, and sometimes
  * several times for one request.
  */
 #ifndef IOSTRATA_REQUEST_BPF_H
@@ -13,7 +13,7 @@
 
 #include "bio.bpf.h"
 
-/* The state of @rq: the state of its first bio, @bio, or one of its own. NULL: none, or not in the
+/* The state of @rq: the state of its first bio, @bio, or a separate one. NULL: none, or not in the
  * usual place. */
 static __always_inline struct io_state *request_io(struct request *rq, struct bio *bio)
 {
@@ -43,8 +43,8 @@ static __always_inline void path_learn(u32 path, u32 disk)
 	live.paths = 1;
 }
 
-/* The device number of the disk of @rq, of the whole disk if @rq is of a path; 0: @rq has no
- * disk. */
+/* The device number of the disk of @rq (of the whole disk if @rq was sent by a path), or 0 if @rq
+ * has no disk. */
 static __always_inline u32 request_dev(struct request *rq)
 {
 	struct gendisk *disk = request_disk(rq);
@@ -54,8 +54,8 @@ static __always_inline u32 request_dev(struct request *rq)
 	return whole ? *whole : dev;
 }
 
-/* @io is a driver command (of SG_IO, an ioctl of NVMe, io_uring's command), which has no submitted
- * bio. Its owner is current, which hands it to the driver; but a kernel thread does so for others.
+/* @io is a driver command (from SG_IO, an ioctl of NVMe, io_uring's command). It has no submitted
+ * bio. Its owner is current, who hands it to the driver; but a kernel thread does so for others.
  */
 static __always_inline void command_own(struct io_state *io)
 {
@@ -82,7 +82,7 @@ static __always_inline void command_own(struct io_state *io)
 	}
 }
 
-/* Creates a state for @rq, whose bio has none. NULL: no room. */
+/* Creates a state for @rq, whose bio has none. Returns NULL if there is no room. */
 static __always_inline struct io_state *request_new(struct request *rq)
 {
 	struct io_state io = {
@@ -140,7 +140,7 @@ GLOBAL u64 bios_unhash_step(u64 key)
 }
 
 /* Ends the states of the bio @key and the bios after it, up to the first whose state is not in the
- * hash. Returns the key of this bio; 0: there is none. */
+ * hash. Returns the key of this bio. Returns 0 if there is none. */
 GLOBAL u64 bios_unhash(u64 key)
 {
 	u64 next;
@@ -154,8 +154,7 @@ GLOBAL u64 bios_unhash(u64 key)
 	return key;
 }
 
-/* The state of the bio @key, which is part of @rq, if the state is in its slot; NULL: not in the
- * slot. */
+/* The state of the bio @key, a part of @rq, or NULL if the state is not in its slot. */
 static __always_inline struct io_state *behind_slot(struct request *rq, u64 key)
 {
 	struct io_state *io = io_slot(key, request_untrusted(rq)->mq_ctx->cpu);
@@ -164,8 +163,8 @@ static __always_inline struct io_state *behind_slot(struct request *rq, u64 key)
 }
 
 /*
- * The bios after the first of @rq may have states of their own: the first bio before a front merge,
- * or a discard, which is merged without an event. These states are in the hash. Only the last may
+ * The bios after the first of @rq may have separate states: the first bio before a front merge, or
+ * a discard. Discards are merged without an event. These states are in the hash. Only the last may
  * be in a slot, if its bio was the first before all merges.
  *
  * At dispatch the request's state @io takes these states over. Only ABSORB_WALK states in the hash
@@ -264,7 +263,7 @@ static __always_inline void request_note(struct io_state *io, struct request *rq
 	io->merges = bios;
 }
 
-/* Whether the bio of @rq, which has the state @io and was dispatched before, is sent again by a
+/* The bio of @rq has the state @io and was dispatched before. Whether it is sent again by another
  * path of its disk: the former path has failed, and gave its bios back without an event. */
 static __always_inline bool bio_is_sent_again(const struct io_state *io, struct request *rq)
 {
@@ -333,7 +332,7 @@ static __always_inline void request_requeued(struct request *rq)
 	io->requeues++;
 }
 
-/* The times of the request @io, which completes at @now, in order. */
+/* The times of the request @io, in order. It completes at @now. */
 static __always_inline struct rq_times request_times(const struct io_state *io, u64 now)
 {
 	struct rq_times times = { .held = io->q, .q = io->q, .g = io->g, .d = io->d, .c = now };
@@ -360,8 +359,7 @@ static __always_inline void request_finish(const struct io_state *io, u64 now, b
 }
 
 /* Whether @rq completes with no bytes, after all its bios: dm-multipath ends the bios along with
- * those of the clone. Requests without any bio from the start are driver commands, for which this
- * is false. */
+ * those of the clone. False for driver commands: they have no bio from the start. */
 static __always_inline bool request_has_ended(struct request *rq, u32 bytes)
 {
 	return !bytes && !rq->bio && (rq->cmd_flags & REQ_OP_MASK) < REQ_OP_DRV;
@@ -374,8 +372,8 @@ static __always_inline bool request_has_ended(struct request *rq, u32 bytes)
  * without data was never dispatched itself: its times are those of its bio and of the internal
  * flush.
  *
- * True: the bios which this completion covers are done, and the mark of this completion has the
- * times.
+ * Returns true if the bios that this completion covers are done, and the mark of this completion
+ * has the times.
  */
 static __always_inline bool request_completed(struct request *rq, int error, u32 bytes,
 					      bool level_known)

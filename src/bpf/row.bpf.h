@@ -16,7 +16,8 @@
 
 enum { SLOT_NEW = 1 << 16 };
 
-/* The slot of file system type @fs, which also has its name; FS_SLOTS: no slot is free. */
+/* The slot of file system type @fs, or FS_SLOTS if no slot is free. The slot also has the name of
+ * the type. */
 static __always_inline u64 fs_slot(u64 fs)
 {
 	u64 slot = low_half(fs) / 64; /* the least distance of such objects */
@@ -85,9 +86,9 @@ static __always_inline u64 slot_first(u64 fs, u32 what)
 	return (what ^ what >> 14 ^ fs ^ fs >> 6) % ROW_SLOTS;
 }
 
-/* The slot of a row, | SLOT_NEW if the row has just got the slot. ROW_SLOTS: the row has none, and
- * none is free. Two CPUs meeting a row for the first time may give it two slots: the reader of the
- * cells adds both up. */
+/* The slot of a row, | SLOT_NEW if the row has just got the slot. Returns ROW_SLOTS if the row has
+ * none, and none is free. Two CPUs meeting a row for the first time may give it two slots: the
+ * reader of the cells adds both up. */
 GLOBAL u32 slot_find(u64 fs, u32 what)
 {
 	u64 slot = slot_first(fs, what);
@@ -112,7 +113,7 @@ GLOBAL u32 slot_find(u64 fs, u32 what)
 }
 
 /* The cell of a row for this CPU and epoch, and its SLOT_CELL() in @ret_index. @slot is a guess,
- * and is corrected. NULL: the row has no slot and must be looked up in the hash. */
+ * and is corrected. Returns NULL if the row has no slot and must be looked up in the hash. */
 static __always_inline struct op_cell *row_in_slot(const struct file_info *f, u32 what, u8 *slot,
 						   u32 *ret_index)
 {
@@ -173,7 +174,7 @@ static __always_inline void key_set_client(u64 by[2])
 	by[1] = t->client[1];
 }
 
-/* Sets @by, which is all 0, to the row's key for an operation of current on @f. */
+/* Sets @by, all 0 so far, to the row's key for an operation of current on @f. */
 static __always_inline void key_set_by(u64 by[2], const struct file_info *f)
 {
 	switch (CONF(by)) {
@@ -205,7 +206,8 @@ static __always_inline void key_set_by(u64 by[2], const struct file_info *f)
 	}
 }
 
-/* Like key_set_by(), for an operation of @who. False: the key does not depend on the thread. */
+/* Like key_set_by(), for an operation of @who. Returns false if the key does not depend on the
+ * thread. */
 static __always_inline bool key_set_owner(u64 by[2], const struct sent_who *who)
 {
 	switch (CONF(by)) {
@@ -236,8 +238,8 @@ static __always_inline bool key_set_owner(u64 by[2], const struct sent_who *who)
 	((even) ? bpf_map_update_elem(&rows##_even, key, zeroes, BPF_NOEXIST)                      \
 		: bpf_map_update_elem(&rows##_odd, key, zeroes, BPF_NOEXIST))
 
-/* A row was added to a hash. At @limit rows, which leaves room for more, user space is woken to
- * drain the hash. */
+/* A row was added to a hash. At @limit rows, user space is woken to drain the hash. There is still
+ * room for more then. */
 static __always_inline void row_made(volatile u32 *made, u32 limit)
 {
 	u32 nothing = 0;
@@ -297,8 +299,8 @@ static __always_inline void row_name_submitter(u64 id)
 /*
  * Reads the name of a file for which the epoch has a row. Only the program making the entry reads
  * the name: two at once would mix their names. If the name cannot be read, the next program tries
- * again, with an entry of its own. This happens when the close of a file is the first call seen on
- * the file.
+ * again, with another entry. This happens when the close of a file is the first call seen on the
+ * file.
  */
 GLOBAL int row_name_file(const struct file_info *f, u64 key, u64 ino, bool even)
 {
@@ -321,8 +323,8 @@ GLOBAL int row_name_file(const struct file_info *f, u64 key, u64 ino, bool even)
 }
 
 /* The sums in the struct op_entry of a row, in the hash of the @even epoch or of the odd one, for
- * an operation of @who (NULL: of current) which took @total ns. NULL: no room, or the kernel
- * refused to make the entry (-EBUSY); then the operation is lost. */
+ * an operation of @who (NULL: of current) that took @total ns. Returns NULL if no room, or the
+ * kernel refused to make the entry (-EBUSY); then the operation is lost. */
 static __always_inline struct op_sums *row_hashed(const struct file_info *f, u32 what, u64 total,
 						  const struct sent_who *who, bool even)
 {
@@ -353,12 +355,12 @@ static __always_inline struct op_sums *row_hashed(const struct file_info *f, u32
 }
 
 /*
- * With conf.helpers: the rows of helpers, beside all others. Their keys contain all names, so no
- * names are noted for them.
+ * With conf.helpers: the rows of helpers, in addition to all others. Their keys contain all names,
+ * so no names are noted for them.
  */
 
-/* The row of @key. NULL: no room, or refused, as in row_hashed(); then @n requests or stretches are
- * lost. */
+/* The row of @key. Returns NULL if there is no room, or the row is refused, as in row_hashed();
+ * then @n requests or stretches are lost. */
 static __always_inline struct helper_sums *helper_row(const struct helper_key *key, u32 n)
 {
 	bool even = !live.epoch;
@@ -407,8 +409,8 @@ static __always_inline void helper_request_done(const struct io_state *io, u64 t
 static bool fs_printed[FS_SLOTS];
 static u32 fs_turn;
 
-/* Prints the functions of the file system type in @slot, once. False: there is nothing to print.
- * Before 5.13 bpf_seq_printf() does not know %pS, and prints nothing. */
+/* Prints the functions of the file system type in @slot, once. Returns false if there is nothing to
+ * print. Before 5.13 bpf_seq_printf() does not know %pS, and prints nothing. */
 static __always_inline bool fs_print(struct seq_file *seq, u64 slot)
 {
 	volatile struct fs_entry *seen;
@@ -443,7 +445,7 @@ static __always_inline void fs_of_file(struct file *file, struct seq_file *seq)
  * nothing, and the stack has not changed since the thread left the CPU.
  */
 
-/* The row of @key. NULL: no room, or refused, as in row_hashed(). */
+/* The row of @key. Returns NULL if there is no room, or the row is refused, as in row_hashed(). */
 static __always_inline struct site_sums *site_row(const struct site_key *key)
 {
 	bool even = !live.epoch;

@@ -39,8 +39,8 @@ static __always_inline u64 file_key_of(const struct file_info *f)
 	return FILE_KEY(f->dev, f->fs == FS_BDEV, f->generation);
 }
 
-/* Sends the name of a file seen for the first time, or whose name could not be read before. 0: the
- * name is still not sent. For CONF(sent_ops) see async_index(): it is for the verifier. */
+/* Sends the name of a file seen for the first time, or whose name could not be read before. Returns
+ * 0 if the name is still not sent. For CONF(sent_ops) see async_index(): it is for the verifier. */
 GLOBAL u64 file_send(const struct file_info *f, u64 key)
 {
 	struct sent_file_id *sent;
@@ -126,7 +126,7 @@ static __always_inline void op_fill_sent(struct sent_op *s, u8 what, u64 key, co
 	who_set(&s->who, who);
 }
 
-/* Fills all members of the record of an operation which waited, but the file system. */
+/* Fills all members of the record of an operation that waited, but the file system. */
 static __always_inline void op_fill_waited(struct sent_op_waited *w, u8 what, u64 key,
 					   const struct op *op, u8 cache,
 					   const u64 cpu[SENT_ON_CPU], long ret,
@@ -152,7 +152,7 @@ struct sent_op_few {
 	struct few_segments segments;
 };
 
-/* op_send() of an operation which waited, with its segments. False: there is no room. */
+/* op_send() of an operation that waited, with its segments. Returns false if there is no room. */
 static __always_inline bool op_send_ordered(void *ring, const struct op *op, u8 fs, u64 key,
 					    u8 cache, const u64 cpu[SENT_ON_CPU], long ret,
 					    const struct sent_who *who)
@@ -196,8 +196,8 @@ static __always_inline void lane_wake(void)
 		bpf_ringbuf_discard(nothing, BPF_RB_FORCE_WAKEUP);
 }
 
-/* Sends current's operation, which waited for nothing, by the lane of this CPU. @key: of the
- * operation's file. False: there is no room. */
+/* Sends current's operation by the lane of this CPU. The operation waited for nothing. @key: of the
+ * operation's file. Returns false if there is no room. */
 static __always_inline bool lane_send(const struct op *op, u64 key, u8 cache,
 				      const u64 cpu[SENT_ON_CPU], long ret)
 {
@@ -273,7 +273,7 @@ static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu
 	count_lost(op->kind == OP_HANDLE ? LOST_RING : LOST_OPS);
 }
 
-/* Sends @io, which stands for @n requests. */
+/* Sends @io. It stands for @n requests. */
 static __always_inline void request_send(const struct io_state *io, const struct rq_times *times,
 					 u32 n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * served.bpf.h - a request which the kernel's NFS server (nfsd) serves, as an operation of the
+ * served.bpf.h - a request that the kernel's NFS server (nfsd) serves, as an operation of the
  * thread of nfsd. The operation lasts as long as svc_process() of SunRPC: the request has been
  * received, and is decoded, authenticated and executed; then the reply is sent.
  *
@@ -20,7 +20,7 @@
 /* Numbers of services (RFC 1813 and 7530; the list of access rights has no RFC). */
 enum { NFS_PROGRAM = 100003, NFS_ACL_PROGRAM = 100227 };
 
-/* The operation of current if this is a request which nfsd serves; NULL: it is none. */
+/* The operation of current if this is a request that nfsd serves, or NULL if it is none. */
 static __always_inline struct op *op_served(void)
 {
 	struct task_state *t = current_lookup();
@@ -28,8 +28,8 @@ static __always_inline struct op *op_served(void)
 	return t && t->op.stage && t->op.kind == OP_SERVED ? &t->op : NULL;
 }
 
-/* Current begins an operation served, with @call and @status. Its state; NULL: it does not pass the
- * filters, or there is no room. */
+/* Current begins an operation served, with @call and @status. Its state, or NULL if it does not
+ * pass the filters, or there is no room. */
 static __always_inline struct task_state *served_start(u16 call, u32 status)
 {
 	struct task_state *t = current_passes() ? task_get(current_task()) : NULL;
@@ -98,8 +98,8 @@ static __always_inline int served_status(u32 status)
 	return 0;
 }
 
-/* The error, below 0, of a reply with @status; 0: success. NFS has numbers of its own where those
- * of systems differ (RFC 1813, 2.6; RFC 7530, 13.1). */
+/* The error, below 0, of a reply with @status, or 0 for success. NFS defines numbers where systems
+ * differ (RFC 1813, 2.6; RFC 7530, 13.1). */
 static __always_inline long served_error(u32 status)
 {
 	enum { TRY_AGAIN = 10008 };
@@ -144,7 +144,7 @@ static __always_inline void served_note_client(struct task_state *t, u64 address
 		bpf_probe_read_kernel(t->client, sizeof(t->client), (void *)(address + 8));
 }
 
-/* The number which the client gave the request in @rqst; ~0: not known. */
+/* The number that the client gave the request in @rqst, or ~0 if not known. */
 static __always_inline u64 served_xid(u64 rqst)
 {
 	u64 xid = ~0ULL;
@@ -162,8 +162,8 @@ static __always_inline bool served_by_nfsd(u64 rqst)
 	return program == NFS_PROGRAM || program == NFS_ACL_PROGRAM;
 }
 
-/* Ends current's operation, whose reply has @error, below 0, or 0. @number: of its request; ~0: not
- * known. */
+/* Ends current's operation, whose reply has @error, below 0, or 0. @number: of its request, or ~0
+ * if not known. */
 static __always_inline void served_finish(struct task_state *t, long error, u64 number)
 {
 	struct op *op = &t->op;

@@ -2,7 +2,7 @@
 /*
  * server.bpf.h - requests of file systems to a server or a daemon: NFS by the events of SunRPC,
  * FUSE, virtiofs, 9p and SMB by their own. An answer is announced as the completion of a block
- * request is, so wait.bpf.h cuts the sleeps which the answer ends. Nothing here runs for other file
+ * request is, so wait.bpf.h cuts the sleeps that the answer ends. Nothing here runs for other file
  * systems.
  *
  * The times of such a request: Q the thread made it; G nothing holds it back any more (a slot of
@@ -51,7 +51,7 @@ static __always_inline void server_read(void)
 	t->op.own_reads = 1;
 }
 
-/* Current makes the request @req; @r says of which server, and whether it reads. */
+/* Current makes the request @req; @r has the server, and whether the request reads. */
 static __always_inline void server_request_made(u64 req, struct server_request *r)
 {
 	server_request_fill(r, bpf_ktime_get_ns());
@@ -61,7 +61,7 @@ static __always_inline void server_request_made(u64 req, struct server_request *
 		server_read();
 }
 
-/* The note of the request @req; NULL: there is none. */
+/* The note of the request @req, or NULL if there is none. */
 static __always_inline struct server_request *server_request_noted(u64 req)
 {
 	struct server_request *r = bpf_map_lookup_elem(&server_requests, &req);
@@ -69,8 +69,8 @@ static __always_inline struct server_request *server_request_noted(u64 req)
 	return r && r->task ? r : NULL;
 }
 
-/* At @now, the answer to a request came, or the request may go on, as @times says. @r: the request;
- * NULL: it was made before tracing began. */
+/* At @now, the answer to a request came, or the request may go on, as @times says. @r: the request,
+ * or NULL if it was made before tracing began. */
 static __always_inline void server_announce(const struct server_request *r, struct rq_times *times,
 					    u64 now, bool level_known)
 {
@@ -87,7 +87,7 @@ static __always_inline bool server_request_counts(const struct server_request *r
 	return CONF(servers) && (r ? r->counted : !CONF(process_filter));
 }
 
-/* The row of @key. NULL: no room, or refused, as in row_hashed(). */
+/* The row of @key. Returns NULL if there is no room, or the row is refused, as in row_hashed(). */
 static __always_inline struct server_sums *server_row(const struct server_key *key)
 {
 	bool even = !live.epoch;
@@ -103,7 +103,7 @@ static __always_inline struct server_sums *server_row(const struct server_key *k
 	return sums;
 }
 
-/* How a request ended, beside its times. */
+/* How a request ended: all but its times. */
 struct server_end {
 	u64 sent_bytes, received_bytes;
 	u32 resent;
@@ -128,7 +128,7 @@ static __always_inline void server_sums_add(struct server_sums *sums, const stru
 		atomic_add(&sums->errors, 1);
 }
 
-/* Adds a request with @times to the row of @key, which has no bucket yet. NULL: see server_row().
+/* Adds a request with @times to the row of @key. @key has no bucket yet. NULL: see server_row().
  */
 static __always_inline struct server_sums *server_request_done(struct server_key *key,
 							       const struct rq_times *times,
@@ -144,8 +144,9 @@ static __always_inline struct server_sums *server_request_done(struct server_key
 }
 
 /*
- * FUSE and virtiofs. The daemon answers in a thread of its own, which wakes the waiting thread. The
- * event of a request's beginning is the moment at which the daemon can read the request.
+ * FUSE and virtiofs. The daemon answers in one of its threads. This thread wakes the waiting
+ * thread. The event of a request's beginning is the moment at which the daemon can read the
+ * request.
  */
 
 /* As user programs see it: the opcode follows the length in struct fuse_in_header. */
@@ -168,8 +169,8 @@ static __always_inline int fuse_sent(u64 req)
 	return 0;
 }
 
-/* Counts @req on file system @dev, which the daemon's thread answers: current, in @turn, or a
- * kernel thread for virtiofs. A header begins with the length; the answer's has the error next. */
+/* Counts @req on file system @dev. The daemon's thread answers it: current, in @turn, or a kernel
+ * thread for virtiofs. A header begins with the length; the answer's has the error next. */
 static __always_inline void fuse_count(u64 req, u32 dev, const struct rq_times *times,
 				       const struct turn *turn)
 {
@@ -192,8 +193,8 @@ static __always_inline void fuse_count(u64 req, u32 dev, const struct rq_times *
 		turn_add(sums, turn, times);
 }
 
-/* The daemon's thread, which is current, answers @req. If its beginning was not seen, the waiting
- * thread has slept for the answer all the time. */
+/* The daemon's thread, current, answers @req. If its beginning was not seen, the waiting thread has
+ * slept for the answer all the time. */
 static __always_inline int fuse_answered(u64 req, bool level_known)
 {
 	struct server_request *r = server_request_noted(req);
@@ -216,7 +217,7 @@ static __always_inline int fuse_answered(u64 req, bool level_known)
 /*
  * 9p and SMB. A thread makes a request, and its events tell of the beginning and the end. So a
  * sleep in between is for the server, but for those whose cause is known. The answer to a request
- * which nobody waits for comes to another thread (cifsd): this is a completion. Neither slots nor
+ * that nobody waits for comes to another thread (cifsd): this is a completion. Neither slots nor
  * the sending have events, so all the time of a request is the server's.
  */
 
@@ -276,8 +277,8 @@ static __always_inline u64 p9_number(u64 client, u64 tag)
 	return client ^ (tag & 0xffff) << 48;
 }
 
-/* The name of the virtio device of @client, which is the source of its mount. Other transports note
- * no name. */
+/* The name of the virtio device of @client: the source of its mount. Other transports note no
+ * name. */
 static __always_inline void p9_server(char ret[SERVER_LEN], u64 client)
 {
 	u64 module = word_at(client + CONF(at.p9_module));
@@ -333,13 +334,13 @@ static __always_inline int smb_answered(const u64 *ctx, u32 status, bool level_k
 
 /*
  * NFS. A worker (xprtiod) or a softirq finds the task of an answer and wakes its thread, or another
- * worker (rpciod), which completes the task. Here @task is a typed pointer: its members are read
- * without a BPF helper, which takes a hundred instructions. The verifier (since 6.12) takes it for
- * NULL, as any argument of a tracepoint of a module, until it is compared.
+ * worker (rpciod). The latter completes the task. Here @task is a typed pointer: its members are
+ * read without a BPF helper, saving a hundred instructions each. The verifier (since 6.12) takes it
+ * for NULL, as any argument of a tracepoint of a module, until it is compared.
  */
 
-/* A member, whose offset is conf.at.@member, of what the typed pointer @p points to. 0: @p is NULL,
- * or the kernel has no such member. */
+/* A member, whose offset is conf.at.@member, of what the typed pointer @p points to. Returns 0 if
+ * @p is NULL, or the kernel has no such member. */
 #define MEMBER(type, p, member)                                                                    \
 	({                                                                                         \
 		u64 offset_ = CONF(at.member);                                                     \
@@ -358,7 +359,7 @@ static __always_inline u64 rpc_server_at(u64 task)
 	return MEMBER(u64, MEMBER(u64, task, rpc_xprt), rpc_address);
 }
 
-/* When the kernel made @task; 0: the kernel does not tell. */
+/* When the kernel made @task, or 0 if the kernel does not tell. */
 static __always_inline u64 rpc_made(u64 task)
 {
 	return MEMBER(u64, task, rpc_start);
@@ -387,7 +388,7 @@ static __always_inline int transports_change(void)
 	return 0;
 }
 
-/* Notes in @r the names which the kernel has at @op_at and @server_at. */
+/* Notes in @r the names that the kernel has at @op_at and @server_at. */
 GLOBAL int rpc_names_read(struct server_request *r, u64 op_at, u64 server_at)
 {
 	u32 transports = live.transports;
@@ -412,8 +413,9 @@ GLOBAL int rpc_names_read(struct server_request *r, u64 op_at, u64 server_at)
 }
 
 /* Notes in @r, the place of @task, its server and procedure. A place keeps the names for the next
- * request there. They are read again if the kernel has them at another address; or if a transport
- * was made since, as a text of the former one, or of its module, may have stood at this address. */
+ * request there. They are read again if the kernel has them at another address, or if a transport
+ * was made since: a text of the former transport, or of its module, may have stood at this
+ * address. */
 static __always_inline void rpc_names_note(struct server_request *r, u64 task)
 {
 	u64 op_at = number(rpc_op_at(task));
@@ -424,7 +426,8 @@ static __always_inline void rpc_names_note(struct server_request *r, u64 task)
 		rpc_names_read(r, op_at, server_at);
 }
 
-/* A place for a note of the request @req, for which there may be one; NULL: no room. */
+/* A place for a note of the request @req, or NULL if there is no room. The request may have a note
+ * already. */
 static __always_inline struct server_request *rpc_place(u64 req)
 {
 	struct server_request *r = bpf_map_lookup_elem(&server_requests, &req);
@@ -461,7 +464,7 @@ static __always_inline int rpc_begins(u64 task)
 	return 0;
 }
 
-/* Whether a worker goes on with @task, not the thread which made it. */
+/* Whether a worker goes on with @task, not the thread that made it. */
 static __always_inline bool rpc_is_async(u64 task)
 {
 	enum { RPC_TASK_ASYNC = 1 };
@@ -469,15 +472,15 @@ static __always_inline bool rpc_is_async(u64 task)
 	return MEMBER(u16, task, rpc_flags) & RPC_TASK_ASYNC;
 }
 
-/* @task waited for a slot of the session, or of the connection: its @queue, which ends with the
+/* @task waited for a slot of the session, or of the connection, in @queue. The wait ends with the
  * slot, @rqst. */
 static __always_inline bool rpc_had_no_slot(u64 task, u64 queue, u64 rqst)
 {
 	return !rqst || queue == number(MEMBER(u64, task, rpc_xprt)) + CONF(at.rpc_backlog);
 }
 
-/* The answer to a task with which a worker goes on came @rtt ns after the task was sent at @sent.
- * The worker is woken. rpc_done() will tell the thread, so the mark needs no note. */
+/* A worker goes on with a task whose answer came @rtt ns after the task was sent at @sent. The
+ * worker is woken. rpc_done() will tell the thread, so the mark needs no note. */
 static __always_inline void rpc_answered(u64 sent, u64 rtt, bool level_known)
 {
 	struct rq_times times = { .q = sent, .g = sent, .d = sent, .c = sent + rtt };
@@ -485,11 +488,11 @@ static __always_inline void rpc_answered(u64 sent, u64 rtt, bool level_known)
 	server_announce(NULL, &times, times.c, level_known);
 }
 
-/* Something for which @task waited in @queue has come: the answer, if one was received, else a
- * timeout, after which @task is sent again. Before @task is sent, it waits for a slot; with a slot,
- * for the connection. r->d is r->q until a timeout, then the time at which @task was sent first.
- * Before the answer, no thread is woken for a task with which a worker goes on: current may be in
- * the middle of the end of another task, whose mark stays. */
+/* @task waited in @queue for something that has come: the answer, if one was received, else a
+ * timeout. After a timeout, @task is sent again. Before @task is sent, it waits for a slot; with a
+ * slot, for the connection. r->d is r->q until a timeout, then the time at which @task was sent
+ * first. Before the answer, no thread is woken for a task with which a worker goes on: current may
+ * be in the middle of the end of another task, whose mark stays. */
 static __always_inline int rpc_woken(u64 task, u64 queue, bool level_known)
 {
 	u64 rqst, sent, now;
@@ -581,8 +584,8 @@ static __always_inline bool server_slot_is_for(const struct server_slot *s,
 }
 
 /* Finds the slot for the names in @r, or takes a free one: its number, + 1. SERVER_SLOTS + 1: no
- * slot is free. Two CPUs which meet a name for the first time may give it two slots: user space
- * adds both up. */
+ * slot is free. Two CPUs that meet a name for the first time may give it two slots: user space adds
+ * both up. */
 GLOBAL u32 server_slot_find(const struct server_request *r)
 {
 	u32 slot, claim;
@@ -612,7 +615,7 @@ GLOBAL u32 server_slot_find(const struct server_request *r)
 	return SERVER_SLOTS + 1;
 }
 
-/* The cell of the row for the names in @r; NULL: the row is in the hash. */
+/* The cell of the row for the names in @r, or NULL if the row is in the hash. */
 static __always_inline struct server_cell *rpc_cell(struct server_request *r)
 {
 	struct server_slot *s;
@@ -656,8 +659,8 @@ static __always_inline void rpc_count(u64 task, struct server_request *r,
 	server_request_done(&key, times, &end);
 }
 
-/* @task is done, as its statistics say: it was sent @backlog ns after its beginning, which was
- * @execute ns ago, and was answered after @rtt ns (0: never). Its waiters are woken next. */
+/* @task is done, as its statistics say: it began @execute ns ago, was sent @backlog ns later, and
+ * was answered after another @rtt ns (0: never). Its waiters are woken next. */
 static __always_inline int rpc_done(u64 task, u64 backlog, u64 rtt, u64 execute, bool level_known)
 {
 	struct rq_times times = {};

@@ -24,7 +24,7 @@ struct split {
 	u64 throttle, tag, queue, device, complete, runq, server;
 };
 
-/* The properties of a file which a row needs. */
+/* The properties of a file that a row needs. */
 struct file_info {
 	u64 file; /* struct file *, only to read names: may be freed; 0: no file */
 	u64 fs;
@@ -56,15 +56,15 @@ enum op_progress {
 	OP_EXECS,   /* a call of kind exec, whose file is known when it has succeeded */
 	OP_BEGUN,   /* a call whose file is learnt in vfs_read() or vfs_write() */
 	OP_ACTIVE,  /* a call whose file is known */
-	OP_RETURNS, /* a call which returns from the file system */
+	OP_RETURNS, /* a call that returns from the file system */
 };
 
 /* Progress, running layer and depth of nested layer functions, as one number. */
 #define STAGE(progress, layer, vfs_depth, fs_depth)                                                \
 	((u32)(progress) | (layer) << 8 | (vfs_depth) << 16 | (fs_depth) << 24)
 
-/* Offset of an operation: not known; or the position of the file, to be read when the file is
- * known, or before which an append has ended; or the end of the file, of an append which leaves the
+/* Offset of an operation: not known; or the position of the file (to be read when the file is
+ * known; an append has ended before it); or the end of the file, for an append that leaves the
  * position alone. */
 #define OFFSET_UNKNOWN (~0ULL)
 #define OFFSET_LATER   (~1ULL)
@@ -74,8 +74,8 @@ enum op_progress {
  * others are boundaries: the operation has crossed a boundary since then if its time is later. */
 enum op_time { AT_CHARGED, AT_VFS_IN, AT_FS_IN, AT_FS_OUT, AT_VFS_OUT, AT_N };
 
-/* Bits of op.submitted beside 1: blk-throttle held back one of the bios; the operation has made a
- * request to a server whose answer its thread has not got. */
+/* Bits of op.submitted other than 1: blk-throttle held back one of the bios; the operation has made
+ * a request to a server, and its thread has not got the answer. */
 enum { SUBMITTED_THROTTLED = 2, SUBMITTED_ASKED = 4 };
 
 /* The lock for which an operation waits. */
@@ -89,9 +89,9 @@ enum locked {
 enum { NOTED_LOCK = 1, NOTED_HELPER = 2, NOTED_SLEEP = 4, NOTED_COPY = 8 };
 
 /*
- * An operation. Its thread writes it, and so does the CPU which switches to or from this thread.
- * The two never write at the same time. At most, a switch comes between two instructions of a
- * program that can be preempted.
+ * An operation. Its thread writes it, and so does the CPU that switches to or from this thread. The
+ * two never write at the same time. At most, a switch comes between two instructions of a program
+ * that can be preempted.
  */
 struct op {
 	union {
@@ -125,7 +125,7 @@ struct op {
 	u64 lock;    /* address of the kernel lock, if @locked */
 	u64 lock_ns; /* the longest wait for a lock, if NOTED_LOCK; for a record */
 	struct waker lock_holder;
-	u64 helped_ns; /* the longest sleep which @helper ended, if NOTED_HELPER; for a record */
+	u64 helped_ns; /* the longest sleep that @helper ended, if NOTED_HELPER; for a record */
 	struct waker helper;
 	u64 slept_ns; /* the longest sleep for an unknown reason, if NOTED_SLEEP; for a record */
 	struct waker woken_by;
@@ -136,7 +136,7 @@ struct op {
 	u64 last_bio;     /* the bio submitted last, if @submitted */
 	u32 bio_cpu;      /* the CPU on which @last_bio was submitted */
 	u32 requests;     /* number of bios submitted, if @submitted */
-	u64 device_bytes; /* bytes which these bios read, if @own_reads */
+	u64 device_bytes; /* bytes that these bios read, if @own_reads */
 	u32 segments;     /* index of its list in op_segments; 0: none; only with conf.segments */
 	u64 strata[ST_N];
 };
@@ -152,7 +152,7 @@ struct layer_frames {
 struct wait {
 	u64 off;    /* start of the wait; 0: the thread is on a CPU */
 	u64 asleep; /* = off if the thread sleeps; else 0 */
-	u64 woken;  /* time of the waking which ended the last sleep */
+	u64 woken;  /* time of the waking that ended the last sleep */
 };
 
 /* The last waking of a thread. Only the waker writes it; see woken(). */
@@ -167,8 +167,8 @@ struct waking {
 	struct waker waker; /* only for records; must be the last member */
 };
 
-/* The last time at which a thread outside of any operation waited for a CPU; only of threads which
- * submit requests of io_uring or libaio. The CPU which switches to the thread writes it. */
+/* The last time at which a thread outside of any operation waited for a CPU; only of threads that
+ * submit requests of io_uring or libaio. The CPU that switches to the thread writes it. */
 struct cpu_wait {
 	u64 from, to;
 	u8 asleep; /* the thread had slept until @from; else it was taken off its CPU */
@@ -192,8 +192,8 @@ struct task_state {
 	u32 kernel_tid;  /* the thread in the initial pid namespace, as io_state.tid */
 	u32 async_at;    /* slot of @async in async_ops */
 	u64 task;        /* the thread's struct task_struct *; 0: this slot is free */
-	u64 async;       /* the request which @op is, if op.progress is OP_ASYNC */
-	u64 uring_ended; /* the request which the thread completed last; 0: it submits now */
+	u64 async;       /* the request that @op is, if op.progress is OP_ASYNC */
+	u64 uring_ended; /* the request that the thread completed last; 0: it submits now */
 	struct cpu_wait cpu_wait;
 	u16 async_batch; /* how often the thread began to submit requests */
 	u8 uring_polls;  /* the thread does not sleep while it waits for @async */
@@ -221,7 +221,7 @@ struct helper_wait {
 struct helper_waking {
 	u64 at;
 	u64 asleep;
-	u64 working; /* a helper woke it, which had been at work since then; 0: no helper did */
+	u64 working;           /* a helper woke it, at work since then; 0: no helper did */
 	struct rq_times times; /* the request for which the helper waited; c == 0: none */
 	u8 is_read;
 };
@@ -249,7 +249,7 @@ struct helper {
 enum counted {
 	COUNTED_NOT,    /* no */
 	COUNTED,        /* yes */
-	COUNTED_HELPER, /* only the client of the helper which submitted it did */
+	COUNTED_HELPER, /* only the client of the helper that submitted it did */
 };
 
 /* Whether blk-throttle holds back a bio. */
@@ -260,7 +260,7 @@ enum throttled {
 };
 
 /* An I/O: a bio from its submission until it is done. The first bio of a request stands for the
- * request until that is done. A request without such a bio has a state of its own. */
+ * request until that is done. A request without such a bio has a separate state. */
 struct io_state {
 	u64 key;     /* the bio, or the request; 0: a free slot */
 	u64 q, g, d; /* ns; 0: submission not seen; no request yet; not dispatched */
@@ -280,8 +280,8 @@ struct io_state {
 	int error;    /* the last one; this and most below only with conf.sent_requests */
 	u64 sector;   /* of the whole disk; also with conf.rq_accesses */
 	u32 cmd_flags;
-	u32 merges; /* bios of the request beside the first, at its dispatch; for a bio of a device
-		     * without requests: the parts that were split off */
+	u32 merges; /* bios of the request other than the first, at its dispatch; for a bio of a
+		     * device without requests: the parts that were split off */
 	union {
 		struct {
 			u64 by[2]; /* key of its row, as in rq_key; only with conf.rq_by */
@@ -306,7 +306,7 @@ struct mark {
 	u8 is_read;
 };
 
-/* The last request of a thread which is done, or was merged into another. Several CPUs may write it
+/* The last request of a thread that is done, or was merged into another. Several CPUs may write it
  * at once; @check reveals a torn copy. */
 struct done {
 	u64 thread;            /* thread id, | DONE_READ */
@@ -319,8 +319,8 @@ struct done {
  * the others may write at the same time. */
 struct uring_ring {
 	u64 ctx;  /* its struct io_ring_ctx *; 0: a free place */
-	u64 task; /* the thread which entered it last; 0: it has ended */
-	u64 left; /* when a thread which had entered it returned to user space last */
+	u64 task; /* the thread that entered it last; 0: it has ended */
+	u64 left; /* when a thread that had entered it returned to user space last */
 	u32 put;  /* number of completions that came into the list */
 	u32 got;  /* number of those that were taken */
 	u32 tail; /* position of the next completion */
@@ -331,8 +331,8 @@ struct uring_ring {
  * before 1.5 knows only one section .bss. */
 #define MORE_VARIABLES ".data.more"
 
-/* Variables, not maps of their own: the address of a slot takes one multiplication. An element of
- * an array needs checks and a key on the stack. */
+/* Variables, not maps: the address of a slot takes one multiplication. An element of an array needs
+ * checks and a key on the stack. */
 static struct task_state tasks[TASK_SLOTS];
 static struct io_state io_slots[IO_SLOTS];
 static struct mark marks[MARK_SLOTS * MARK_LEVELS];
@@ -357,7 +357,7 @@ struct {
 } tasks_overflown SEC(".maps");
 
 /* The segments of operations in progress. Each slot of @tasks, and each of @async_ops, owns one
- * list at a time, which is written by the writers of its operation. Entry 0 belongs to nobody. */
+ * list at a time, written by the writers of its operation. Entry 0 belongs to nobody. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -437,7 +437,7 @@ struct {
 	__uint(value_size, sizeof(struct op_cell));
 } slot_cells SEC(".maps");
 
-/* With conf.hists_apart: the histograms of these rows, which CPUs share; see row_hist_add(). */
+/* With conf.hists_apart: the histograms of these rows, shared by CPUs; see row_hist_add(). */
 struct slot_hist {
 	u32 n[HIST_N];
 };
@@ -458,7 +458,7 @@ struct {
 	__type(value, struct rq_cell);
 } slot_rq_cells SEC(".maps");
 
-/* The program with which on_sys_enter() goes on if a call is about a mapping. Empty where programs
+/* on_sys_enter() goes on with this program if a call is about a mapping. Empty where programs
  * cannot look up mappings: then the file of such a call is not known. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -468,7 +468,7 @@ struct {
 } mapping_calls SEC(".maps");
 
 /*
- * Bios that were split off a bio for a device without requests. They have no Q of their own. If the
+ * Bios that were split off a bio for a device without requests. No event tells their Q. If the
  * device does not pass such a bio on, no event tells its end. So these bios are not in @ios, and
  * the oldest goes when there are too many.
  */
@@ -480,9 +480,9 @@ struct {
 } splits SEC(".maps");
 
 /*
- * A request of io_uring or libaio; async.bpf.h says who writes which member.
+ * A request of io_uring or libaio; async.bpf.h says who writes that member.
  *
- * Its address hashes to ASYNC_TRIES slots, one of which is the request's, also after its end:
+ * Its address hashes to ASYNC_TRIES slots. One of these is the request's, also after its end:
  * io_uring uses the same addresses again and again, so the usual request finds its slot with one
  * look, on any CPU. A slot that was idle for ASYNC_IDLE_NS may be claimed for another address. Slot
  * 0 is not used.
@@ -498,7 +498,7 @@ struct async_op {
 		struct {
 			u16 batch; /* task_state.async_batch of its thread when it was parked */
 			u8 queued; /* left to a worker */
-			u8 linked; /* to a request which must end first */
+			u8 linked; /* to a request that must end first */
 			u8 polls;  /* its thread polls, for requests or for their completion */
 			u8 vague;  /* no event told when its thread stopped to execute it */
 			u8 posted; /* it is done, and its thread is to take the completion */
@@ -508,8 +508,8 @@ struct async_op {
 	int ret;             /* only if @posted */
 	u64 private;         /* bi_private of its first bio; only if @polls */
 	u64 strays;          /* the last bio of its thread was not for it; only if @polls */
-	u64 worker_bios;     /* number of bios which the worker submitted */
-	u64 worker_reads;    /* bytes which they read, as op.device_bytes */
+	u64 worker_bios;     /* number of bios that the worker submitted */
+	u64 worker_reads;    /* bytes that they read, as op.device_bytes */
 	struct done last;    /* its last finished bio; whose: 1, | DONE_READ, | DONE_EARLIER */
 	struct sent_who who; /* only with conf.op_owner */
 };
@@ -531,7 +531,7 @@ struct {
 	__type(value, struct async_op);
 } async_ops SEC(".maps");
 
-/* With -T of a file system: a read or write which goes on after its function has returned, until
+/* With -T of a file system: a read or write that goes on after its function has returned, until
  * io_uring or libaio completes it. */
 struct queued_call {
 	u64 start;
@@ -565,7 +565,7 @@ struct {
 
 /* A request to a server, from its beginning to its answer; see server.bpf.h. */
 struct server_request {
-	u64 task; /* struct task_struct * of the thread which made it; 0: the request is over, but
+	u64 task; /* struct task_struct * of the thread that made it; 0: the request is over, but
 		   * the place is kept for the next one of the same address */
 	u64 q, g, d;
 	u32 tid; /* of this thread */
@@ -648,7 +648,7 @@ enum {
 };
 
 /* The taken slots of live.rows, then those of live.fs_types, then those of async_ops while they are
- * claimed; with CLAIM_ACCESS those of access_slots; with CLAIM_ACCESS_SIZE those which give a place
+ * claimed; with CLAIM_ACCESS those of access_slots; with CLAIM_ACCESS_SIZE those that give a place
  * to a size; and with CLAIM_SERVER those of server_slots. The value is not used. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -679,7 +679,7 @@ struct {
 
 /*
  * NVMe multipath: a disk without requests passes its bios on to paths, hidden disks whose requests
- * count as those of the disk. Which one a path is of tells the first bio that is passed on.
+ * count as those of the disk. The first bio that is passed on tells to which disk a path belongs.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -733,7 +733,7 @@ struct {
 	__type(value, struct server_sums);
 } server_rows_even SEC(".maps"), server_rows_odd SEC(".maps");
 
-/* Rows of servers which are found without their names. The program which has claimed a slot writes
+/* Rows of servers that are found without their names. The program that has claimed a slot writes
  * its names. All write to its cells. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -783,7 +783,7 @@ struct {
 	__type(value, struct sent_op);
 } lane_ops SEC(".maps");
 
-/* Names have a ring of their own, so that user space can read them before the records that refer to
+/* Names have a separate ring, so that user space can read them before the records that refer to
  * them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -83,7 +83,7 @@ static __always_inline u64 current_pid_tgid(void)
 	return (u64)ns.tgid << 32 | ns.pid;
 }
 
-/* The top bit of the lowest byte of @eight that is 0, and nothing else; 0: none is. */
+/* The top bit of the lowest byte of @eight that is 0, and nothing else, or 0 if none is. */
 static __always_inline u64 first_nul(u64 eight)
 {
 	u64 nuls = (eight - 0x0101010101010101ULL) & ~eight & 0x8080808080808080ULL;
@@ -146,8 +146,8 @@ static __always_inline void task_set_id(struct task_state *t)
 }
 
 /*
- * Creates a state for current, which is @task; NULL: it is the tool's thread, or there is no room,
- * which is counted. Allocates, so the run-queue lock must not be held.
+ * Creates a state for current, @task. Returns NULL if it is the tool's thread, or if there is no
+ * room: this is counted. Allocates, so the run-queue lock must not be held.
  *
  * Only the thread, the CPUs that switch to or from it, and its wakers look up a state. The locks of
  * the scheduler let them see the thread's earlier writes; no other ordering is needed. Waits and
@@ -260,7 +260,7 @@ static __always_inline bool group_tracked(u32 tgid)
 }
 
 /* Sets or clears the bit of a thread group. Each bit has one writer at a time (see on_fork()), but
- * its neighbours have other writers. So a bit is changed by addition, which is atomic on kernels
+ * its neighbours have other writers. So a bit is changed by addition: this is atomic on kernels
  * before 5.12, too. */
 static __always_inline void group_track(u32 tgid, bool on)
 {
@@ -281,7 +281,7 @@ static __always_inline void thread_counts(bool begins, u64 now)
 	atomic_add(&live.threads.done, 1);
 }
 
-/* Whether @tgid is the tool's child, which has not executed the command yet. */
+/* Whether @tgid is the tool's child, and has not executed the command yet. */
 static __always_inline bool is_child(u32 tgid)
 {
 	return CONF(all_young) && live.child && live.child == tgid;
@@ -310,7 +310,7 @@ static __always_inline bool current_comm_listed(void)
 	u64 comm[COMM_LEN / 8] = {}; /* Linux 6.1 writes nothing beyond the NUL */
 	struct task_struct *task = (void *)current_task();
 
-	/* threads of io_uring have names of their own; take the name of the process */
+	/* the names of io_uring's threads tell nothing; take the name of the process */
 	if (current_flags() & PF_IO_WORKER)
 		BPF_CORE_READ_STR_INTO(&comm, task, group_leader, comm);
 	else
@@ -387,10 +387,9 @@ static __always_inline bool dev_wanted(u32 dev)
 
 /*
  * Adds the time from @from to @to to @sum. Returns the later of the two: all time before it is
- * charged.
- * @to may be earlier: the clock is CLOCK_MONOTONIC as NMIs read it, which may step back a little
- * around an update. And where programs can be preempted, a boundary may be noted after a later
- * switch.
+ * charged. @to may be earlier: the clock is CLOCK_MONOTONIC as NMIs read it, and may step back a
+ * little around an update. And where programs can be preempted, a boundary may be noted after a
+ * later switch.
  */
 static __always_inline u64 time_add(u64 *sum, u64 from, u64 to)
 {
@@ -400,7 +399,7 @@ static __always_inline u64 time_add(u64 *sum, u64 from, u64 to)
 	return from + len;
 }
 
-/* The list of an operation's segments; NULL: none. */
+/* The list of an operation's segments, or NULL if there is none. */
 static __always_inline struct segments *op_segment_list(const struct op *op)
 {
 	u32 at = op->segments;
@@ -501,8 +500,8 @@ static __always_inline void op_charge(struct op *op, u32 stratum, u64 to)
 		op->at[AT_CHARGED] = time_add(&op->strata[stratum], op->at[AT_CHARGED], to);
 }
 
-/* Whether the bio which current submits was passed on: current is still submitting another bio, to
- * a device on top of this bio's device. */
+/* Whether the bio that current submits was passed on: current is still submitting another bio, to a
+ * device on top of this bio's device. */
 static __always_inline bool bio_is_passed_on(void)
 {
 	if (have_current_btf())
@@ -510,7 +509,7 @@ static __always_inline bool bio_is_passed_on(void)
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), bio_list);
 }
 
-/* Current's operation has submitted @bio on @cpu, which reads @read_bytes. These bytes are counted
+/* Current's operation has submitted @bio on @cpu, to read @read_bytes. These bytes are counted
  * once, on the uppermost device. */
 static __always_inline void op_submitted(struct op *op, u64 bio, u32 cpu, u32 read_bytes)
 {
@@ -541,10 +540,10 @@ static __always_inline void op_asked_server(struct op *op)
 }
 
 /*
- * Charges the time on the CPU up to @now, at which @layer is running. A boundary which was not
- * crossed since the last call has an earlier time, of this operation or a former one, and adds
- * nothing. Each step adds time to one stratum and moves at[AT_CHARGED] by as much. So the strata
- * always add up to the elapsed time.
+ * Charges the time on the CPU up to @now. @layer is running then. A boundary that was not crossed
+ * since the last call has an earlier time, of this operation or a former one, and adds nothing.
+ * Each step adds time to one stratum and moves at[AT_CHARGED] by as much. So the strata always add
+ * up to the elapsed time.
  */
 static __always_inline void op_settle(struct op *op, u32 layer, u64 now)
 {

@@ -30,7 +30,7 @@ char LICENSE[] SEC("license") = "GPL";
 		n_ == 0 ? CTX(0) : n_ == 1 ? CTX(1) : CTX(2);                                      \
 	})
 
-/* A program which reads the interrupt level has a variant for kernels that hide the level. */
+/* A program that reads the interrupt level has a variant for kernels that hide the level. */
 #define LEVEL_PROGRAMS(name, hook, func)                                                           \
 	SEC("?" hook) int name(u64 *ctx)                                                           \
 	{                                                                                          \
@@ -306,7 +306,7 @@ int on_exit(u64 *ctx)
 		turn_forget(t, (u64)p);
 	if (t)
 		task_forget((u64)p);
-	/* whatever its flags: io_worker_exit() clears PF_IO_WORKER first (5.15, 6.1) */
+	/* no matter which flags: io_worker_exit() clears PF_IO_WORKER first (5.15, 6.1) */
 	if (CONF(waits))
 		bpf_map_delete_elem(&helpers, &tid);
 	if (CONF(behalf))
@@ -358,8 +358,8 @@ int on_throttle(u64 *ctx)
 	return 0;
 }
 
-/* contention_begin(lock, flags), contention_end(lock, ret). Backups handle each event once more,
- * which changes nothing. */
+/* contention_begin(lock, flags), contention_end(lock, ret). Backups handle each event once more:
+ * this changes nothing. */
 SEC("?tp_btf/contention_begin")
 int on_lock_wanted(u64 *ctx)
 {
@@ -450,7 +450,7 @@ int on_smb_setup(u64 *ctx)
 	return smb_setup(number(ctx[1]), number(ctx[2]));
 }
 
-/* The same for requests which no thread waits for: smb2_setup_async_request(server, rqst). */
+/* The same for requests that no thread waits for: smb2_setup_async_request(server, rqst). */
 SEC("?fexit/smb2_setup_async_request")
 int on_smb_setup_async(u64 *ctx)
 {
@@ -517,7 +517,7 @@ int on_rpc_end(u64 *ctx)
 }
 
 /*
- * Requests which nfsd serves.
+ * Requests that nfsd serves.
  */
 
 /* svc_process(rqst) */
@@ -582,7 +582,7 @@ int on_nfsd_status(u64 *ctx)
 }
 
 /*
- * Messages which ksmbd serves.
+ * Messages that ksmbd serves.
  */
 
 /* handle_ksmbd_work(work) */
@@ -761,7 +761,8 @@ static __always_inline int rq_complete(u64 *ctx, bool level_known)
 	if (!first_to_see(ctx, EV_COMPLETE, (void *)ctx[0]) ||
 	    !request_completed((void *)ctx[0], (int)ctx[1], ctx[2], level_known) || !CONF(async))
 		return 0;
-	barrier(); /* read both arguments again: one state for the verifier, whatever came before */
+	barrier(); /* read both arguments again: one state for the verifier, no matter what came
+		    * before */
 	request_bios_done((struct request *)CTX(0), CTX(2), level_known);
 	request_goes_on((struct request *)CTX(0), CTX(2), level_known);
 	return 0;
@@ -842,7 +843,7 @@ int on_uring_queue(u64 *ctx)
 	return 0;
 }
 
-/* A program of its own: kernels without requests of io_uring as operations do not know all of its
+/* A separate program: kernels without requests of io_uring as operations do not know all of its
  * instructions. */
 SEC("?tp_btf/sched_process_exit")
 int on_uring_exit(u64 *ctx)
@@ -986,7 +987,7 @@ int on_signal(u64 *ctx)
  * Threads and open files, before the first events.
  */
 
-/* Visits every thread, to list those which wait. */
+/* Visits every thread, to list those that wait. */
 SEC("?iter/task")
 int on_task(struct bpf_iter__task *ctx)
 {

@@ -14,7 +14,7 @@
 #include "backup.bpf.h"
 #include "reap.bpf.h"
 
-/* By opcode: the kind of the equivalent system call; 0: no operation on files. */
+/* By opcode: the kind of the equivalent system call, or 0 if there is no operation on files. */
 const volatile unsigned char uring_kinds[URING_OPS] = {};
 
 #define REQ_F_CQE_SKIP       (1 << 6) /* IOSQE_CQE_SKIP_SUCCESS_BIT */
@@ -39,7 +39,7 @@ static __always_inline bool uring_is_vectored(u32 opcode)
 	       1; /* IORING_OP_READV, WRITEV, READV_FIXED, WRITEV_FIXED */
 }
 
-/* Notes descriptor, offset and length, which only records and patterns need. */
+/* Notes descriptor, offset and length. Only records and patterns need them. */
 static __always_inline void uring_note_range(struct op *op, u64 req, u32 opcode, u8 acts)
 {
 	struct io_rw *rw = (void *)req;
@@ -65,9 +65,9 @@ static __always_inline struct file *uring_fd(u32 fd, bool fixed)
 }
 
 /*
- * Finds the file of @req, which has begun to be executed. False: the file is not traced. The file
- * of a close was looked at before. The file of an open is known when the open returns @ret; until
- * then @ret is -1.
+ * Finds the file of @req. Its execution has begun. Returns false if the file is not traced. The
+ * file of a close was looked at before. The file of an open is known when the open returns @ret;
+ * until then @ret is -1.
  */
 static __always_inline bool uring_learn_file(struct op *op, u64 req, int ret)
 {
@@ -86,7 +86,7 @@ static __always_inline bool uring_learn_file(struct op *op, u64 req, int ret)
 	return async_set_file(op, file);
 }
 
-/* Current, which executes a request, has submitted a bio. All time until now is charged, since this
+/* Current executes a request, and has submitted a bio. All time until now is charged, since this
  * may be the end of current's work on the request. A polling thread begins to poll without any
  * event. */
 static __always_inline u32 async_executed_bio(struct task_state *t, u64 private)
@@ -109,7 +109,8 @@ static __always_inline u32 async_executed_bio(struct task_state *t, u64 private)
 	return t->async_at;
 }
 
-/* Current, a worker, has submitted a bio. The slot of its request; 0: it works on no operation. */
+/* Current, a worker, has submitted a bio. The slot of its request, or 0 if it works on no
+ * operation. */
 static __always_inline u32 uring_worker_bio(u64 read_bytes)
 {
 	u64 req = uring_worker_request();
@@ -126,7 +127,7 @@ static __always_inline u32 uring_worker_bio(u64 read_bytes)
 	return at;
 }
 
-/* blk-throttle holds back a bio of the request in slot @at, which current has submitted. If the
+/* blk-throttle holds back a bio that current has submitted for the request in slot @at. If the
  * request waited for a worker, the time until now is known to be the helper's. In other cases the
  * waits of the thread itself tell more. */
 GLOBAL int async_bio_throttled(u32 at)
@@ -143,9 +144,9 @@ GLOBAL int async_bio_throttled(u32 at)
 /*
  * Current is in no operation, and has submitted a bio. If current polls, the bio is one of three: a
  * further bio of its last request, a bio of another request with which it goes on, or a bio for
- * something else. The bios of one direct read or write share a bi_private, which no other bio has.
- * A read or write of a single bio has no bi_private. A bio passed on by a device belongs to the
- * same request as the bio above.
+ * something else. The bios of one direct read or write share a bi_private. No other bio has it. A
+ * read or write of a single bio has no bi_private. A bio passed on by a device belongs to the same
+ * request as the bio above.
  */
 static __always_inline u32 uring_bio_follows(struct task_state *t, u64 private, u64 read_bytes)
 {
@@ -164,8 +165,8 @@ static __always_inline u32 uring_bio_follows(struct task_state *t, u64 private, 
 	return t->async_at;
 }
 
-/* Current, a worker or a submitter of requests, has submitted a bio with bi_private @private, which
- * reads @read_bytes. Returns the slot of the bio's request; 0: it has none. */
+/* Current, a worker or a submitter of requests, has submitted a bio with bi_private @private, to
+ * read @read_bytes. Returns the slot of the bio's request. Returns 0 if it has none. */
 GLOBAL u64 async_bio_queued(u64 private, u64 read_bytes)
 {
 	struct task_state *t;
@@ -250,8 +251,8 @@ static __always_inline void uring_submitted(struct io_kiocb *req, bool failed)
 		uring_entered(req->ctx);
 }
 
-/* @req, which current has just submitted, is linked behind other requests, the first of which is
- * @head. Current executes @head after it has submitted the last request of the chain. */
+/* Current has just submitted @req. It is linked behind other requests, the first of them @head.
+ * Current executes @head after it has submitted the last request of the chain. */
 static __always_inline void uring_linked(u64 req, u64 head)
 {
 	struct task_state *t = current_lookup();
@@ -298,7 +299,7 @@ static __always_inline void uring_queued(u64 req)
 }
 
 /*
- * The completion of a request of io_uring, which ends its operation.
+ * The completion of a request of io_uring: its operation ends.
  */
 
 static __always_inline int uring_result(u64 req)
@@ -306,8 +307,8 @@ static __always_inline int uring_result(u64 req)
 	return BPF_CORE_READ((struct io_kiocb *)req, cqe.res);
 }
 
-/* How @req ends, whose entry is @u. @same_batch: current, which completes @req, also submitted it,
- * and has not begun another batch since. */
+/* How @req, with the entry @u, ends. @same_batch: current completes @req, also submitted it, and
+ * has not begun another batch since. */
 static __always_inline enum async_end uring_how(const struct async_op *u, u64 req, bool same_batch)
 {
 	if (u->queued && current_flags() & PF_IO_WORKER && uring_worker_request() == req)
@@ -315,9 +316,9 @@ static __always_inline enum async_end uring_how(const struct async_op *u, u64 re
 	return same_batch ? ENDS_IN_BATCH : ENDS_LATER;
 }
 
-/* @req completes. @req 0: the completion is of no request, or is not the last of its request. @ctx:
- * its ring; 0: its completion has no room there. If current was executing a request, this has
- * stopped by now. */
+/* @req completes. @req 0: the completion belongs to no request, or is not the last of its request.
+ * @ctx: its ring, or 0 if its completion has no room there. If current was executing a request,
+ * this has stopped by now. */
 static __always_inline void uring_completed(u64 req, u64 ctx)
 {
 	u64 now = bpf_ktime_get_ns(), task = current_task();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vmlinux.h - the kernel's types, written by hand, with only the fields which the programs read.
+ * vmlinux.h - the kernel's types, written by hand, with only the fields that the programs read.
  *
- * Offsets have no meaning here: CO-RE finds them in the BTF of the running kernel. Fields which
- * some supported kernel lacks belong in compat.bpf.h. tests/vmlinux-check compares this file with a
+ * Offsets have no meaning here: CO-RE finds them in the BTF of the running kernel. Fields that some
+ * supported kernel lacks belong in compat.bpf.h. tests/vmlinux-check compares this file with a
  * running kernel.
  */
 #ifndef IOSTRATA_VMLINUX_H

@@ -5,8 +5,8 @@
  * so nothing is allocated here.
  *
  * Writers: three write to a thread's state. These are the thread itself, sched_switch on the CPU
- * which the thread leaves or gets, and sched_waking on any CPU. The first two never write at the
- * same time. The third may write at the same time as either, so it writes only a struct of its own,
+ * that the thread leaves or gets, and sched_waking on any CPU. The first two never write at the
+ * same time. The third may write at the same time as either, so it writes only a separate struct,
  * the waking. Wakers exclude each other: a waker holds the thread's pi_lock from before
  * sched_waking until the thread is awake. There are two exceptions: a thread waking itself, and an
  * interrupt waking the thread it interrupted. In both cases the thread is on its CPU, so the waking
@@ -30,7 +30,7 @@
  *   waking overwrites these remains, and the next sleep does not end before the next waking.
  *
  * So no waking has to be taken back. The time of a waking shows if it was used before. The reader
- * checks a copy of the waking: whatever the copy says, the strata add up.
+ * checks a copy of the waking. The strata add up, no matter what the copy says.
  */
 #ifndef IOSTRATA_WAIT_BPF_H
 #define IOSTRATA_WAIT_BPF_H
@@ -70,7 +70,7 @@ static __always_inline void split_add(struct split *s, const struct rq_times *c,
 	s->complete += overlap(from, to, c->c, to);
 }
 
-/* At @to a request was submitted, which is done as thread @tid wakes up. If an own request of the
+/* At @to a request was submitted. It is done as thread @tid wakes up. If an own request of the
  * thread since @start was merged into this request, the own request was in the queue until @to. */
 static __always_inline void split_add_merged(struct split *s, u32 tid, u64 start, u64 from, u64 to)
 {
@@ -142,9 +142,9 @@ static __always_inline void split_charge(struct op *op, const struct split *s, u
 /* flags of contention_begin(); see include/trace/events/lock.h */
 enum { LCB_F_SPIN = 1, LCB_F_READ = 2, LCB_F_PERCPU = 16 };
 
-/* Whether @lock, for which @op waits, is of a frozen file system: super_block.s_writers, the only
- * locks of their kind in a super block. A call by path waits for no other lock of this kind, and
- * overlayfs for that of another file system. */
+/* Whether @lock, for which @op waits, belongs to a frozen file system: super_block.s_writers, the
+ * only locks of their kind in a super block. A call by path waits for no other lock of this kind,
+ * and overlayfs for that of another file system. */
 static __always_inline bool lock_is_freeze(const struct op *op, u64 lock, u32 flags)
 {
 	u64 file = op->file.file; /* local, or CO-RE would search the kernel for it */
@@ -203,8 +203,8 @@ static __always_inline void waker_note(struct waker *w, u32 level)
 	}
 }
 
-/* Charges the wait for a lock, which ended when @waker gave the lock up at @wake. The longest wait
- * is noted for the record. */
+/* Charges the wait for a lock. It ended when @waker gave the lock up at @wake. The longest wait is
+ * noted for the record. */
 static __always_inline void lock_waited(struct op *op, const struct waker *waker, u64 wake)
 {
 	u64 waited = positive(wake - op->at[AT_CHARGED]);
@@ -217,8 +217,8 @@ static __always_inline void lock_waited(struct op *op, const struct waker *waker
 	op->noted |= NOTED_LOCK;
 }
 
-/* Notes the helper @waker, which ended a sleep and was at work for @ns of it, if no helper was so
- * for longer, and unless it only ended a request which took @request_ns. */
+/* The helper @waker ended a sleep and was at work for @ns of it. Notes this if no helper was at
+ * work for longer, unless @waker only ended a request that took @request_ns. */
 static __always_inline void helper_waited(struct op *op, const struct waker *waker, u64 ns,
 					  u64 request_ns)
 {
@@ -229,7 +229,7 @@ static __always_inline void helper_waited(struct op *op, const struct waker *wak
 	op->noted |= NOTED_HELPER;
 }
 
-/* Notes the thread @waker, which ended a sleep of @slept ns for an unknown reason, if no such sleep
+/* The thread @waker ended a sleep of @slept ns for an unknown reason. Notes this if no such sleep
  * was longer. */
 static __always_inline void sleep_waited(struct op *op, const struct waker *waker, u64 slept)
 {
@@ -252,9 +252,9 @@ static __always_inline const struct helper_wait *helper_last_request(struct help
  * Adds to @wk how @h itself spent [from, to), the sleep of the thread woken by @h. The waits of @h
  * are disjoint, so no instant is counted twice.
  *
- * A helper may have done nothing for most of the sleep, as a worker which an answer from the
- * network wakes. So wk->unhelped is the time before the helper began to work, as far as the helper
- * did not wait for a request.
+ * A helper may have done nothing for most of the sleep, as a worker that an answer from the network
+ * wakes. So wk->unhelped is the time before the helper began to work, as far as the helper did not
+ * wait for a request.
  */
 static __always_inline void helper_split(struct helper *h, struct waking *wk, u64 from, u64 to)
 {
@@ -282,8 +282,8 @@ static __always_inline void helper_split(struct helper *h, struct waking *wk, u6
 }
 
 /* The last request submitted by thread @tid itself in @op, if the request was done after @from.
- * False: there is none. A throttled bio has no submission time: accept its request if @op submitted
- * a throttled bio and the request was queued since @op began. */
+ * Returns false if there is none. A throttled bio has no submission time: accept its request if @op
+ * submitted a throttled bio and the request was queued since @op began. */
 static __always_inline bool own_request(struct done *ret, u32 tid, const struct op *op, u64 from)
 {
 	u64 throttled = op->submitted & SUBMITTED_THROTTLED, since;
@@ -318,7 +318,7 @@ static __always_inline bool own_request_split(struct split *s, const struct done
 	u64 runq = s->runq;
 
 	split_add(s, &d->times, from, to);
-	/* after the completion the thread waited for the helper, which is a stratum of its own */
+	/* after the completion the thread waited for the helper: a separate stratum */
 	s->complete = 0;
 	if (split_sum(s) > to - from)
 		s->runq -= runq;
@@ -333,10 +333,10 @@ static __always_inline u32 waker_helper(u32 level)
 
 #define TASK_INTERRUPTIBLE 1 /* as in task_state_bits() */
 
-/* The completion as part of which current wakes @p at @now; NULL: none. @p sleeps since @asleep. An
- * interrupt may wake @p after a request of @p was done during this sleep. Such a waking is part of
- * the completion, even if late (REQUEST_END_LATE_NS), unless signals can wake @p, too: such sleeps
- * also end with time. */
+/* The completion as part of which current wakes @p at @now, or NULL if there is none. @p sleeps
+ * since @asleep. An interrupt may wake @p after a request of @p was done during this sleep. Such a
+ * waking is part of the completion, even if late (REQUEST_END_LATE_NS), unless signals can wake @p,
+ * too: such sleeps also end with time. */
 static __always_inline struct mark *mark_of_waking(struct task_struct *p, u64 asleep, u64 now,
 						   u32 level)
 {
@@ -374,9 +374,9 @@ static __always_inline void waking_split_mark(struct waking *w, const struct mar
 	w->unhelped = (now - from) & (0 - m->times.server);
 }
 
-/* Whether the completion of @m tells nothing of the sleep of @p in @op: it is of a request of
+/* Whether the completion of @m tells nothing of the sleep of @p in @op: it belongs to a request of
  * another thread, and signals can end the sleep. A thread waits so for its own requests, for any of
- * libaio, and for other things, such as a timer. For pages which others read it does not. */
+ * libaio, and for other things, such as a timer. For pages that others read it does not. */
 static __always_inline bool mark_is_strange(const struct mark *m, struct task_struct *p,
 					    const struct op *op)
 {
@@ -473,14 +473,14 @@ static __always_inline void helper_woken(struct helper *h, struct task_struct *p
 	woken->is_read = w->is_read;
 }
 
-/* Whether @t, which is in no operation, may have requests of io_uring or libaio in progress: such a
- * request ends late if the thread then waits for a CPU. */
+/* Whether @t, in no operation, may have requests of io_uring or libaio in progress: such a request
+ * ends late if the thread then waits for a CPU. */
 static __always_inline bool async_waits(const struct task_state *t)
 {
 	return CONF(async) && t->async_at;
 }
 
-/* Whether @t is of a thread of a FUSE daemon, in a turn; see daemon.bpf.h. */
+/* Whether @t belongs to a thread of a FUSE daemon, in a turn; see daemon.bpf.h. */
 static __always_inline bool in_turn(const struct task_state *t)
 {
 	return CONF(daemons) && t->turn == TURN_NOW;
@@ -524,10 +524,10 @@ static __always_inline bool waits_for_tag(u64 last_bio, u32 cpu, u32 tid)
 }
 
 /*
- * Whether @p, which is being switched from, sleeps. This reads the state of @p. The tracepoint's
- * argument (5.18) is no use: it is the state before the kernel reset it for a pending signal. If @p
- * does sleep, its state is not 0 now: a waker coming now leaves it at TASK_WAKING until the switch
- * is done.
+ * Whether @p sleeps. The CPU is being switched away from it. This reads the state of @p. The
+ * tracepoint's argument (5.18) is no use: it is the state before the kernel reset it for a pending
+ * signal. If @p does sleep, its state is not 0 now: a waker coming now leaves it at TASK_WAKING
+ * until the switch is done.
  */
 static __always_inline bool task_sleeps(struct task_struct *p, bool preempted)
 {
@@ -573,14 +573,14 @@ static __always_inline void op_charge_sum(struct op *op, u32 stratum, u64 sum, u
 	op_charge(op, stratum, end - positive(end - to));
 }
 
-/* The time of an operation in sleeps of which rows of sites tell. @frozen: that of its waits for
- * locks, too. */
+/* The time of an operation in sleeps that rows of sites have. @frozen: also the time in its waits
+ * for locks. */
 static __always_inline u64 site_time(const struct op *op, bool frozen)
 {
 	return op->strata[ST_SLEEP] + (frozen ? op->strata[ST_LOCK] : 0);
 }
 
-/* Charges the sleep of @p, which ends now. The part up to the waking goes to the strata of the
+/* Charges the sleep of @p that ends now. The part up to the waking goes to the strata of the
  * reason, if this is known; the rest goes to the wait for a CPU. */
 static __always_inline void task_charge_sleep(struct task_state *t, struct task_struct *p, u64 now)
 {
@@ -619,7 +619,7 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 				      wk.completed ? split_sum(&wk.split) : 0);
 		/* the helper began to work later */
 		op_charge_sum(op, ST_SLEEP, wk.unhelped, wake - split_sum(&wk.split));
-		/* a request which ended the sleep was submitted by others: they come first */
+		/* a request that ended the sleep was submitted by others: they come first */
 		if (CONF(segments) && wk.completed)
 			op_charge(op, rest, wake - split_sum(&wk.split));
 		split_charge(op, &wk.split, wake);
@@ -647,7 +647,7 @@ static __always_inline void task_on_cpu(struct task_state *t, struct task_struct
 	wait_end(&t->wait);
 }
 
-/* Notes how long @t, which is in no operation and gets a CPU, has waited for the CPU. */
+/* @t is in no operation and gets a CPU: notes how long it has waited for the CPU. */
 static __always_inline void cpu_wait_note(struct task_state *t, u64 now)
 {
 	u64 from = t->wait.off, at = t->waking.at;
@@ -662,8 +662,8 @@ static __always_inline void cpu_wait_note(struct task_state *t, u64 now)
 	wait_end(&t->wait);
 }
 
-/* The waits of helper thread @p; NULL: none. An exiting thread gets no new entry: nothing would use
- * or remove the entry. */
+/* The waits of helper thread @p, or NULL if there is none. An exiting thread gets no new entry:
+ * nothing would use or remove the entry. */
 static __always_inline struct helper *helper_get(struct task_struct *p)
 {
 	u32 tid = p->pid;
@@ -689,8 +689,7 @@ static __always_inline u64 either(u64 a, u64 b, u64 choose_b)
 }
 
 /* Since when helper @h has been at work, after the wait @w. Before its waking, the helper was idle,
- * unless it waited for a request to a disk, or for another helper, which was at work since
- * @waker_working. */
+ * unless it waited for a request to a disk, or for another helper, at work since @waker_working. */
 static __always_inline u64 helper_working(const struct helper *h, const struct helper_wait *w,
 					  u64 waker_working)
 {
