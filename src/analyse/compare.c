@@ -85,7 +85,7 @@ static void sums_of(const struct compare *c, enum compare_side side, const struc
 }
 
 /*
- * Means in whole ns which add up. Each is rounded down, as the mean of the whole is. The ns still
+ * Means in whole ns that add up. Each is rounded down, as the mean of the whole is. The ns still
  * missing from this mean go to the means with the largest remainders.
  */
 static void means_spread(const struct sums *s, uint64_t *ret_mean, uint64_t ret_strata[ST_N])
@@ -150,7 +150,7 @@ static int row_from_compare(const void *a, const void *b)
 				  &(*(const struct series_row *const *)b)->key);
 }
 
-/* A row of each key, in order. For free(); NULL: out of memory. */
+/* A row of each key, in order. The caller frees the result; NULL if out of memory. */
 static const struct series_row **keys_list(const struct compare *c, size_t *ret_n)
 {
 	const struct series_row **list;

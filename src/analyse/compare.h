@@ -106,7 +106,7 @@ struct compare {
 	size_t n_doubts;
 };
 
-/* Compares c->runs, of which each side has one at least. 0, or -1 with @why; compare_done() in any
+/* Compares c->runs. Each side has one at least. Returns 0, or -1 with @why; compare_done() in any
  * case. */
 int compare_runs(struct compare *c, struct reason *why);
 void compare_done(struct compare *c);
@@ -120,7 +120,7 @@ double compare_half(const struct compare_figure *f);
 /* The smallest difference to be sure in 95 of 100 comparisons, if no other figure differs. */
 double compare_seen(const struct compare *c, const struct compare_figure *f);
 
-/* The figure's name in JSON and CSV: "p99", "device"; NULL: FIG_LOAD, which is not shown. */
+/* The figure's name in JSON and CSV: "p99", "device". NULL: FIG_LOAD is not shown. */
 const char *compare_figure_name(const struct compare_row *row, enum figure f);
 
 /* Whether the figure is a time, in ns. */
@@ -133,7 +133,7 @@ bool compare_is_between_runs(const struct compare *c);
 /* Whether each run is the recording of a command: its length is then a result of the run. */
 bool compare_is_of_commands(const struct compare *c);
 
-/* Sets c->doubts. 0 or -ENOMEM. */
+/* Sets c->doubts. Returns 0 or -ENOMEM. */
 int compare_doubt(struct compare *c);
 
 #endif

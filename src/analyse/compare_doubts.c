@@ -55,8 +55,8 @@ static const char *options_of(const struct series *run)
 	return run->options;
 }
 
-/* The first run, of either side, whose text differs from that of base's first run; NULL: none. An
- * unknown text differs from no other. */
+/* The first run, of either side, whose text differs from that of base's first run, or NULL if there
+ * is none. An unknown text differs from no other. */
 static const struct series *odd_one(const struct compare *c, run_text_fn *text)
 {
 	const char *first = text(&c->runs[BASE][0]), *other;

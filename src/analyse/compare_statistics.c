@@ -11,7 +11,7 @@
 enum { ROUNDS = 400 }; /* the error itself is known within 4 % */
 
 /* The length of blocks, in intervals: long enough to keep the correlation of the counts, and of the
- * times less their mean. 0: out of memory. */
+ * times less their mean. Returns 0 if out of memory. */
 static unsigned int block_of(const struct compare_sample *s)
 {
 	double *off = calloc(2UL * s->intervals, sizeof(*off)), *counts = off + s->intervals;
@@ -65,7 +65,7 @@ static void per_run(double *values, double *variances, size_t n)
 	}
 }
 
-/* One side of a row by the bootstrap. 0 or -ENOMEM. */
+/* One side of a row by the bootstrap. Returns 0 or -ENOMEM. */
 static int side_bootstrap(const struct compare *c, struct compare_row *row, enum compare_side side,
 			  const struct compare_buckets *b, struct stats_side ret[FIG_N])
 {
@@ -98,7 +98,7 @@ struct of_runs {
 	double *values[SIDES]; /* owned */
 };
 
-/* One side of a row by its runs. 0 or -ENOMEM. */
+/* One side of a row by its runs. Returns 0 or -ENOMEM. */
 static int side_runs(const struct compare *c, const struct compare_row *row, enum compare_side side,
 		     const struct compare_buckets *b, struct stats_side ret[FIG_N],
 		     double *ret_values)
@@ -245,7 +245,7 @@ static double larger(double a, double b)
 /*
  * A longer run has more operations, and a higher rate may only mean a shorter run. So a count and a
  * total must differ as such and by the second, unless each run was a command's: then its length is
- * a result. Load has no test of its own.
+ * a result. Load is not tested separately.
  */
 static void row_combine(const struct compare *c, struct compare_row *row)
 {

@@ -5,7 +5,8 @@
 
 #include "analyse/compare.h"
 
-/* Fills the figures of c->rows, c->method and how many figures were tested. 0 or -ENOMEM. */
+/* Fills the figures of c->rows, c->method and how many figures were tested. Returns 0 or
+ * -ENOMEM. */
 int compare_statistics(struct compare *c);
 
 #endif

@@ -51,7 +51,7 @@ static int invalid(const struct parse *p, const char *wrong, struct reason *why)
 	return reason_hint(why, "%s", uses[p->use].hint);
 }
 
-/* Refuses a measure that is not for this use. 0, or -1 with @why. */
+/* Refuses a measure that is not for this use. Returns 0, or -1 with @why. */
 static int measure_check(const struct parse *p, struct reason *why)
 {
 	if (uses[p->use].measures >> p->c.measure & 1)
@@ -97,7 +97,7 @@ static bool subject_find(struct condition *c, const char *name)
 	return c->ops || c->requests;
 }
 
-/* Reads decimal digits, with a point or without. False: there are none. */
+/* Reads decimal digits, with a point or without. Returns false if there are none. */
 static bool decimal_parse(const char *text, double *ret_value, const char **ret_end)
 {
 	size_t n = strspn(text, "0123456789.");

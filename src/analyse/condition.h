@@ -49,11 +49,11 @@ struct condition {
 	uint64_t over_ns;  /* length of the window, 1 s to 1 h; 0: no window */
 };
 
-/* Reads @text, which must outlive @ret. 0, or -1 with @why, .exit EXIT_USAGE. */
+/* Reads @text. It must outlive @ret. Returns 0, or -1 with @why, .exit EXIT_USAGE. */
 int condition_parse(const char *text, enum condition_use use, struct condition *ret,
 		    struct reason *why);
 
-/* Whether the figure is of a window of time. */
+/* Whether the figure is computed over a window of time. */
 bool condition_has_window(const struct condition *c);
 
 /* The noun of @n operations or requests: "fsync", "fsyncs", "requests". */

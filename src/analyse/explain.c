@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * explain.c - reads a recording twice: first how long operations take and what ran beside them,
+ * explain.c - reads a recording twice: first how long operations take and what ran during them,
  * then the properties of the slow ones and of the others.
  */
 #include "analyse/explain.h"
@@ -184,7 +184,7 @@ static int compare_seen(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-/* Adds the values which are frequent among @n slow operations. */
+/* Adds the values that are frequent among @n slow operations. */
 static void frequent_add(struct scan *s, struct second *p, enum explain_attribute attribute,
 			 struct seen_value *list, size_t n, size_t least)
 {
@@ -206,7 +206,7 @@ static void frequent_add(struct scan *s, struct second *p, enum explain_attribut
 	}
 }
 
-/* Chooses the values to count. 0 or -ENOMEM. */
+/* Chooses the values to count. Returns 0 or -ENOMEM. */
 static int values_choose(struct scan *s, struct second *p, const struct first *first)
 {
 	size_t n = first->n_slowest < SCAN_SLOWEST ? first->n_slowest : SCAN_SLOWEST, least;
@@ -239,7 +239,7 @@ static int values_choose(struct scan *s, struct second *p, const struct first *f
 	return 0;
 }
 
-/* The part of a cell in which @ns is. */
+/* The part of a cell that contains @ns. */
 static unsigned int fine_of(const struct scan *s, uint64_t ns)
 {
 	uint64_t fine = ns > s->base_ns ? (ns - s->base_ns) / (s->cell_ns / SCAN_FINE) : 0;
@@ -247,7 +247,7 @@ static unsigned int fine_of(const struct scan *s, uint64_t ns)
 	return fine < SCAN_CELLS * SCAN_FINE ? fine : SCAN_CELLS * SCAN_FINE - 1;
 }
 
-/* A place for the values of a slow operation; NULL: it is not in the sample. */
+/* A place for the values of a slow operation, or NULL if it is not in the sample. */
 static struct scan_slow *slow_place(struct scan *s, struct second *p)
 {
 	uint64_t at;
@@ -447,7 +447,7 @@ static int first_pass(struct scan *s, struct second *second, FILE *f, const char
 	return got;
 }
 
-/* The part of the time in which many operations of @f are. */
+/* The part of the time that contains many operations of @f. */
 static void span_set(const struct scan *s, struct explain_finding *f)
 {
 	unsigned int cells[SCAN_CELLS] = {}, best = 0, cell;
@@ -497,7 +497,7 @@ static int finding_add(const struct scan *s, unsigned int first, unsigned int la
 	return explain_attribute_describe(s, &s->values[first], &s->values[last], f);
 }
 
-/* The neighbouring bins which tell slow ones and others apart best: the largest sum in a row
+/* The neighbouring bins that tell slow ones and others apart best: the largest sum in a row
  * (Kadane's algorithm). */
 static void range_find(const struct scan *s, unsigned int first, unsigned int bins,
 		       unsigned int *ret_from, unsigned int *ret_to)

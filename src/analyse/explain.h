@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * explain.h - properties which the slow operations or requests of a recording have far more often
+ * explain.h - properties that the slow operations or requests of a recording have far more often
  * than the others of the same kind. docs/design/explain.md has the method.
  *
  * Memory grows only with the names in the recording. All text is hostile.
@@ -68,11 +68,12 @@ struct explain_conf {
 	double percentile;  /* slow: longer than this percentile; 0: than above_ns */
 	uint64_t above_ns;
 	uint64_t from_ns, to_ns; /* this part, from the recording's beginning; to 0: its end */
-	/* Whether an operation or request is looked at; NULL: all are. */
+	/* Whether an operation or request is looked at, or NULL if all are. */
 	bool (*passes)(void *arg, const struct recording *rec, const struct stored_event *ev);
 	/* Called before each pass over the file. */
 	void (*begins)(void *arg);
-	/* Called now and then with the bytes read in all passes; true: stop. NULL: none. */
+	/* Called now and then with the bytes read in all passes; returns true to stop. NULL:
+	 * nothing is called. */
 	bool (*goes_on)(void *arg, uint64_t bytes);
 	void *arg;
 	const char *(*call_name)(unsigned short call); /* of a system call of this machine */
@@ -81,7 +82,7 @@ struct explain_conf {
 struct explain_finding {
 	enum explain_attribute attribute;
 	char *text;              /* "in the file /a/b", after "these were"; owned */
-	const char *option;      /* of report, which chooses these: "--file"; NULL: none does */
+	const char *option;      /* report's option that chooses these: "--file"; NULL: none does */
 	char *value;             /* of this option; owned */
 	uint64_t slow;           /* slow ones with this property */
 	uint64_t others;         /* others with this property */

@@ -92,8 +92,8 @@ static uint64_t hash_number(uint64_t n)
 	return hash == NO_VALUE ? 0 : hash;
 }
 
-/* The disk of the file system @dev, by the devices in the recording. A file system without a device
- * number of its own (btrfs) is found by its mounted disk. */
+/* The disk of the file system @dev, by the devices in the recording. A file system without a
+ * separate device number (btrfs) is found by its mounted disk. */
 static unsigned int disk_of(struct scan *s, unsigned int dev)
 {
 	const struct header *h = &s->rec->header;
@@ -167,7 +167,7 @@ static uint64_t directory_make(const struct catalog_file *f)
 	return hash_bytes(f->names + name, f->len - name, hash_number(FILE_KEY_DEV(f->key)));
 }
 
-/* The hash of the directory's path. A name which the recording replaces later stays as it was. */
+/* The hash of the directory's path. A name that the recording replaces later stays as it was. */
 static uint64_t directory_of(struct scan *s, uint64_t id)
 {
 	const struct catalog *c = &s->rec->catalog;
@@ -251,7 +251,7 @@ static uint64_t mode_of(const struct scan_item *item)
 	return flags & O_DSYNC && item->op->kind == OP_WRITE ? MODE_SYNC : MODE_BUFFERED;
 }
 
-/* The error returned; 0: none. */
+/* The error returned, or 0 if there is none. */
 static uint64_t result_of(const struct scan_item *item)
 {
 	int64_t ret = item->op ? (int64_t)item->op->ret : 0;
@@ -399,7 +399,8 @@ static void put_beside(FILE *f, const struct scan *s, const struct activity *a)
 	put_disk(f, s, a->dev);
 }
 
-/* The path of a file, of its directory if @up. For free(); NULL: out of memory. */
+/* The path of a file, of its directory if @up. The caller frees the result; NULL if out of
+ * memory. */
 static char *path_of(const struct scan *s, uint64_t id, bool up)
 {
 	const struct catalog_file *f = catalog_file(&s->rec->catalog, id);
@@ -604,7 +605,8 @@ static char *text_of_value(const struct scan *s, const struct scan_value *v,
 	return text;
 }
 
-/* The value of an option of report which chooses @v. For free(). NULL: out of memory, or none. */
+/* The value of an option of report that chooses @v. For free(). Returns NULL if out of memory or
+ * there is none. */
 static char *option_value(const struct scan *s, const struct scan_value *v, const char **ret_option)
 {
 	const struct catalog_thread *t = catalog_thread(&s->rec->catalog, v->owner);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * explain_beside.c - the submitters of requests in flight beside an operation, and the number of
- * requests in flight on each disk.
+ * explain_beside.c - the submitters of other requests in flight during an operation, and the number
+ * of requests in flight on each disk.
  *
  * Records come in no order, so time is cut into slots. An operation is looked up at its beginning:
  * a window as long as the operation would meet more others if the operation is slower.
@@ -74,7 +74,7 @@ static enum activity_kind kind_of(const struct catalog_thread *t, const struct s
 	return ACTIVITY_NAMED;
 }
 
-/* The place of @a in the list; BESIDE_MAX: there is none. */
+/* The place of @a in the list, or BESIDE_MAX if there is none. */
 static unsigned int activity_find(struct beside *b, const struct activity *a)
 {
 	unsigned int processes = 0;
@@ -116,7 +116,7 @@ static uint64_t activities_of(struct beside *b, const struct recording *rec,
 	       (process < BESIDE_MAX ? 1ULL << process : 0);
 }
 
-/* The disk @dev; a new one if there is room. NULL: there is none, or with @ret_err out of
+/* The disk @dev; a new one if there is room. Returns NULL if there is none, or with @ret_err out of
  * memory. */
 static struct beside_disk *disk_find(struct beside *b, unsigned int dev, int *ret_err)
 {

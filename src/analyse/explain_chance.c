@@ -25,8 +25,8 @@ static double expected(const struct scan *s, const uint32_t *all)
 	return sum;
 }
 
-/* By how much operations which come together within @length cells count less than single ones; 1:
- * no operations come together. */
+/* By how much operations that come together within @length cells count less than single ones, or 1
+ * if there is no operations come together. */
 static double effect_of(const struct scan *s, const uint32_t *all, int length, double share)
 {
 	double found = 0, pairs = 0, slow_pairs = 0, slow, with, n;
@@ -58,7 +58,7 @@ static double effect(const struct scan *s, const uint32_t *all, double share)
 	return largest < s->e->n_slow ? largest : s->e->n_slow;
 }
 
-/* The largest number which chance exceeds in AT_MOST of all cases. */
+/* The largest number that chance exceeds in AT_MOST of all cases. */
 static uint64_t at_most(double n, double share, double effect)
 {
 	uint64_t low = n * share, high = n, middle;

@@ -46,7 +46,7 @@ struct activity {
 	char comm[COMM_LEN];   /* of a thread with such requests; "": any; may lack a NUL */
 };
 
-/* Time is cut into slots of 1 << shift ns, which become longer with the recording. */
+/* Time is cut into slots of 1 << shift ns. They become longer with the recording. */
 struct beside {
 	uint64_t base_ns;
 	unsigned int shift;
@@ -62,7 +62,7 @@ struct beside {
 	uint64_t left_out; /* requests of names without a place in the list */
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int explain_beside_init(struct beside *b, uint64_t base_ns);
 int explain_beside_add(struct beside *b, const struct recording *rec,
 		       const struct stored_request *rq);
@@ -75,7 +75,8 @@ void explain_beside_finish(struct beside *b, uint64_t window_ns);
  * activity. */
 uint64_t explain_beside_at(const struct beside *b, uint64_t ns, const struct catalog_thread *t);
 
-/* Requests in flight on disk @dev at the beginning of the slot of @ns; NO_VALUE: not known. */
+/* Requests in flight on disk @dev at the beginning of the slot of @ns. Returns NO_VALUE if not
+ * known. */
 uint64_t explain_beside_depth(const struct beside *b, unsigned int dev, uint64_t ns);
 void explain_beside_done(struct beside *b);
 
@@ -127,7 +128,7 @@ struct scan {
 	} containers[SCAN_CONTAINERS];
 };
 
-/* The cell in which @ns is; of times before the first and behind the last these. */
+/* The cell with the time @ns: the first one for earlier times, the last one for later times. */
 static inline unsigned int explain_scan_cell(const struct scan *s, uint64_t ns)
 {
 	uint64_t cell = ns > s->base_ns ? (ns - s->base_ns) / s->cell_ns : 0;
@@ -144,7 +145,7 @@ void explain_scan_item_fill(struct scan_item *ret, struct scan *s, const struct 
 uint64_t explain_attribute_value(struct scan *s, const struct scan_item *item,
 				 enum explain_attribute attribute);
 
-/* How many bins an attribute with an order has; 0: it has no order. */
+/* How many bins an attribute with an order has, or 0 if it has no order. */
 unsigned int explain_attribute_bins(enum explain_attribute attribute);
 
 /* How many values there may be, for the number of tests. */
@@ -156,8 +157,8 @@ double explain_attribute_weight(enum explain_attribute attribute);
 /* The weight of a property of one moment only: less than that of the moment. */
 #define WEIGHT_OF_MOMENT 0.7
 
-/* Sets text, option and value of a finding about @v, or about the bins from @v to @last. 0 or
- * -ENOMEM. */
+/* Sets text, option and value of a finding about @v, or about the bins from @v to @last. Returns 0
+ * or -ENOMEM. */
 int explain_attribute_describe(const struct scan *s, const struct scan_value *v,
 			       const struct scan_value *last, struct explain_finding *ret);
 
@@ -172,14 +173,15 @@ void explain_chance_judge(const struct scan *s, const uint32_t *slow, const uint
 void explain_chance_set(const struct scan *s, uint64_t slow, uint64_t all, double p,
 			struct explain_finding *ret);
 
-/* Time. Each sets a finding with .has, whose length is n_list bits. 1; 0: there is nothing to tell;
+/* Time. Each sets a finding with .has, n_list bits long. 1; 0: there is nothing to tell;
  * -ENOMEM. */
 int explain_time_bursts(const struct scan *s, struct explain_finding *ret);
 int explain_time_period(const struct scan *s, struct explain_finding *ret);
 
 void explain_finding_done(struct explain_finding *f);
 
-/* The choice of findings: orders e->findings, sets n_chosen, same and uncovered. 0 or -ENOMEM. */
+/* The choice of findings: orders e->findings, sets n_chosen, same and uncovered. Returns 0 or
+ * -ENOMEM. */
 int explain_findings_choose(const struct scan *s);
 
 /* Bits. */

@@ -75,9 +75,9 @@ static int burst_cells_find(const struct scan *s, const struct groups *g, bool *
 
 /*
  * Finds the neighbouring cells, a block at most, with the least probable number of slow ones: a few
- * slow ones may be a burst, too. Returns the probability that chance has such cells
- * somewhere, at most; 1: there are none. Naus, "The distribution of the size of the maximum
- * cluster of points on a line" (1965), with the bound of Bonferroni.
+ * slow ones may be a burst, too. Returns an upper limit of the probability that chance has such
+ * cells somewhere: 1 if there are none. Naus, "The distribution of the size of the maximum cluster
+ * of points on a line" (1965), with the bound of Bonferroni.
  */
 static double window_find(const struct scan *s, bool *ret_in_burst)
 {
@@ -253,8 +253,8 @@ static void period_fit(const double *bursts, size_t n, struct period *p)
 	p->begin_ns = bursts[0] + (sy - p->ns * sx) / n;
 }
 
-/* The period of bursts of this form, if it is more probable than @best. False: there are too few
- * bursts. */
+/* The period of bursts of this form, if it is more probable than @best. Returns false if there are
+ * too few bursts. */
 static bool period_try(const double *starts, size_t n, const struct burst_form *form,
 		       double *bursts, struct period *best)
 {
@@ -328,7 +328,7 @@ static struct arc arc_find(const struct period *p, const double *starts, size_t 
 	return best;
 }
 
-/* Counts slow ones and all within @a, and sets @ret. 1; 0: the slow ones do not keep to it. */
+/* Counts slow ones and all within @a, and sets @ret. 1, or 0 if the slow ones do not keep to it. */
 static int period_set(const struct scan *s, const struct period *p, const struct arc *a,
 		      struct explain_finding *ret)
 {

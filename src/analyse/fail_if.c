@@ -16,7 +16,7 @@ static int invalid(const char *text, const char *what, struct reason *why)
 				"rate, total); a change: 'fsync p99 +10%%'");
 }
 
-/* "+10%", "-5%", "+2.5%". False: it is no such thing. */
+/* "+10%", "-5%", "+2.5%". Returns false if it is no such thing. */
 static bool share_parse(const char *text, double *ret_share)
 {
 	char *end;

@@ -25,7 +25,7 @@ struct fail_if {
 
 /*
  * Reads "[WHAT [WHERE]] FIGURE +N%": an operation, any or request; a file system or disk; mean,
- * p50, p99, p99.9, rate or total. 0, or -1 with @why.
+ * p50, p99, p99.9, rate or total. Returns 0, or -1 with @why.
  */
 int fail_if_parse(const char *text, struct fail_if *ret_limit, struct reason *why);
 

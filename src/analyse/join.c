@@ -32,7 +32,7 @@ struct join_span {
 	size_t requests, n_requests, served, n_served;
 };
 
-/* The members which a request and an operation have in common. */
+/* The members that a request and an operation have in common. */
 struct join_one {
 	uint64_t xid;   /* + 1; 0: not known */
 	uint64_t at_ns; /* sent, or begun; CLOCK_REALTIME of its host */
@@ -94,7 +94,7 @@ void join_end(struct join *j, const struct recording *rec)
 		j->missing |= span->missing;
 }
 
-/* The entry of @text. NULL: out of memory. */
+/* The entry of @text. Returns NULL if out of memory. */
 static struct join_text *text_find(struct join *j, const char *text, size_t max)
 {
 	struct join_text *t;
@@ -137,7 +137,7 @@ static int request_add(struct join *j, const struct recording *rec,
 	return 0;
 }
 
-/* Packs the strata of @op: those which are not 0. 0 or -ENOMEM. */
+/* Packs the strata of @op: those that are not 0. Returns 0 or -ENOMEM. */
 static int strata_pack(struct join *j, const struct stored_op *op)
 {
 	uint64_t set = 0;
@@ -326,7 +326,7 @@ static void offset_take(struct pair *p, size_t i, size_t k, void *arg)
 		o->list[o->n++] = later_ns(p->requests[i], p->served[k]);
 }
 
-/* The usual difference of the clocks. 0 or -ENOMEM. */
+/* The usual difference of the clocks. Returns 0 or -ENOMEM. */
 static int offset_find(struct pair *p)
 {
 	size_t most = p->n_requests < p->n_served ? p->n_requests : p->n_served;
@@ -344,7 +344,7 @@ static int offset_find(struct pair *p)
 	return 0;
 }
 
-/* Sets those of @strata which are not 0; before, all are 0. */
+/* Sets those of @strata that are not 0; before, all are 0. */
 static void strata_unpack(const struct join *j, const struct join_served *s, uint64_t strata[ST_N])
 {
 	const uint8_t *at = j->strata + s->strata, *end = j->strata + j->strata_len;
@@ -445,7 +445,7 @@ static void pair_look(const struct pair *p, const struct join_span *client,
 	}
 }
 
-/* Joins what is in the recordings @client and @server. 0 or -ENOMEM. */
+/* Joins what is in the recordings @client and @server. Returns 0 or -ENOMEM. */
 static int pair_join(struct join *j, struct pair *p, const struct join_span *client,
 		     const struct join_span *server)
 {
@@ -490,7 +490,7 @@ static void means_set(struct join_row *row)
 		row->mean_ns[4 + i] = row->strata[i] / row->count;
 }
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 static int rows_make(struct join *j)
 {
 	struct join_text *t, *next;

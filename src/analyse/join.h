@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * join.h - joins the requests of NFS in the recording of a client with the operations in the
- * recording of its server which served them. So the time of a request at the client is known by
+ * recording of its server that served them. So the time of a request at the client is known by
  * parts: slot, queue, network, and the strata of the server.
  *
  * A request and its operation have the same xid, a number of 32 bits. Only durations of the two
@@ -28,14 +28,14 @@ struct join_row {
 	uint64_t total_ns;          /* at the client, from the request's begin to its answer */
 	uint64_t tag_ns, queue_ns;  /* until a slot was free, until the request was sent */
 	uint64_t network_ns;        /* with the server, but in no operation there */
-	uint64_t strata[ST_N];      /* of the operations which served them */
+	uint64_t strata[ST_N];      /* of the operations that served them */
 	uint64_t mean_ns[4 + ST_N]; /* of total, tag, queue, network and the strata */
 };
 
 /* Why a request, or a served operation, is not joined. */
 enum join_why {
 	JOIN_NO_XID,    /* the kernel did not tell its xid */
-	JOIN_ELSEWHERE, /* sent to an address from which no request is joined */
+	JOIN_ELSEWHERE, /* sent to an address without a joined request */
 	JOIN_OUTSIDE,   /* no recording of the other side has its time */
 	JOIN_ALONE,     /* none of the others: the other side has no such record */
 	JOIN_LONGER, /* the operation took longer than the request: nfsd has sent the answer before
@@ -48,11 +48,11 @@ struct join_side {
 	uint64_t unjoined[JOIN_WHYS];
 };
 
-/* A request with the operation which served it. Texts are hostile; "": not known. Each host has
- * its own CLOCK_MONOTONIC. */
+/* A request with the operation that served it. Texts are hostile; "": not known. Each host has its
+ * own CLOCK_MONOTONIC. */
 struct joined {
 	const char *client, *served_by; /* names of the hosts */
-	const char *server, *op;        /* the address which the client asked, and the procedure */
+	const char *server, *op;        /* the address that the client asked, and the procedure */
 	uint64_t xid;
 	uint64_t start_ns;       /* of the request, CLOCK_MONOTONIC of the client */
 	uint64_t since_ns;       /* the same, counted from the beginning of the recording */
@@ -84,16 +84,17 @@ struct join {
 	size_t strata_len, strata_cap;
 };
 
-/* Records of @rec follow. 0 or -ENOMEM. */
+/* Records of @rec follow. Returns 0 or -ENOMEM. */
 int join_begin(struct join *j, const struct recording *rec);
 
-/* Adds @ev if it is a request to a server, or an operation which served one. 0 or -ENOMEM. */
+/* Adds @ev if it is a request to a server, or an operation that served one. Returns 0 or
+ * -ENOMEM. */
 int join_add(struct join *j, const struct recording *rec, const struct stored_event *ev);
 
 /* All records of @rec are added. */
 void join_end(struct join *j, const struct recording *rec);
 
-/* Joins what was added. 0 or -ENOMEM. */
+/* Joins what was added. Returns 0 or -ENOMEM. */
 int join_make(struct join *j);
 
 /* Whether there are both requests and served operations. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * offsets.h - where in a file, or on a disk, reads and writes go: as a map of offset and time, with
- * their patterns. Fixed size, whatever is added. Knows no names.
+ * their patterns. The size is fixed, no matter what is added. Knows no names.
  */
 #ifndef IOSTRATA_ANALYSE_OFFSETS_H
 #define IOSTRATA_ANALYSE_OFFSETS_H
@@ -26,7 +26,7 @@ struct offset_map {
 	unsigned int place_shift; /* a range is 1 << place_shift bytes */
 };
 
-/* Adds an access which ended @at_ns after the begin. Intervals and ranges get wider as needed. */
+/* Adds an access that ended @at_ns after the begin. Intervals and ranges get wider as needed. */
 void offset_map_add(struct offset_map *m, uint64_t at_ns, bool is_write, uint64_t offset,
 		    uint64_t bytes);
 

@@ -11,7 +11,7 @@
 
 enum { LOOK_EVENTS = 32768 }; /* between two looks at the memory of the series */
 
-/* The place of id @id; NULL: out of memory. */
+/* The place of id @id, or NULL if out of memory. */
 static uint32_t *ids_at(struct page_ids *ids, size_t id)
 {
 	size_t n = 2 * id + 64;
@@ -34,14 +34,14 @@ static void ids_done(struct page_ids *ids)
 	*ids = (struct page_ids){};
 }
 
-/* Whether @key is of all keys without a row of their own. */
+/* Whether @key stands for all keys without a separate row. */
 static bool is_others(const struct op_key *key)
 {
 	return key->by[0] == ~0ULL;
 }
 
 /* The index + 1 of the row with @key; beyond PAGE_KEYS, of the shared row of further keys of the
- * disk @dev. 0: out of memory. */
+ * disk @dev. Returns 0 if out of memory. */
 static uint32_t row_find(struct rows *rows, const struct op_key *key, unsigned int dev)
 {
 	struct op_key others = { .fs = key->fs, .by = { ~0ULL, dev } };
@@ -59,7 +59,7 @@ struct page_op {
 	bool is_pseudo; /* on a pseudo file system */
 };
 
-/* Adds an operation to the row @at (an index + 1). 0 or -ENOMEM. */
+/* Adds an operation to the row @at (an index + 1). Returns 0 or -ENOMEM. */
 static int row_add(struct rows *rows, struct page_counts *counts, uint32_t at,
 		   const struct page_op *add)
 {
@@ -84,7 +84,7 @@ static int row_add(struct rows *rows, struct page_counts *counts, uint32_t at,
 	return 0;
 }
 
-/* Moves the counts to the rows. 0 or -ENOMEM. */
+/* Moves the counts to the rows. Returns 0 or -ENOMEM. */
 static int counts_take(struct rows *rows, struct page_counts *counts)
 {
 	struct op_row *list = (struct op_row *)rows->ops.rows;
@@ -108,7 +108,7 @@ static uint64_t row_count(const struct page_data *d, uint32_t at)
 }
 
 /* Takes the map of the mapped file with fewest operations for the file in the row @at, from @at_ns
- * on. NULL: each mapped file has as many operations as this file. */
+ * on. Returns NULL if each mapped file has as many operations as this file. */
 static struct page_map *map_replace(struct page_data *d, uint32_t at, uint64_t at_ns)
 {
 	struct page_map *least = &d->file_maps[0];
@@ -125,8 +125,8 @@ static struct page_map *map_replace(struct page_data *d, uint32_t at, uint64_t a
 	return least;
 }
 
-/* The map of the file in the row @at; NULL: the file has no map. Looks for a free map, or for one
- * to take, only when the number of the file's operations is a power of two. */
+/* The map of the file in the row @at, or NULL if the file has no map. Looks for a free map, or for
+ * one to take, only when the number of the file's operations is a power of two. */
 static struct page_map *file_map(struct page_data *d, uint32_t at, uint64_t at_ns)
 {
 	uint64_t count = row_count(d, at);
@@ -238,7 +238,8 @@ int page_data_begin(struct page_data *d, const struct recording *rec)
 	return list[d->n_hosts++].name || !d->hosts ? 0 : -ENOMEM;
 }
 
-/* Puts the name of @host before @text, which is freed, if there are several. NULL: out of memory.
+/* If there are several hosts, puts the name of @host before @text. Frees @text. Returns NULL if out
+ * of memory.
  */
 static char *host_put(const struct page_data *d, unsigned int host, char *text)
 {
@@ -271,7 +272,7 @@ int page_data_add(struct page_data *d, const struct recording *rec, const struct
 	return err ? err : thread_add(d, rec, &add);
 }
 
-/* An empty row for key @id of the host, with @text, which becomes its own, as its name. 0 or
+/* An empty row for key @id of the host, named @text. The row owns @text from now on. Returns 0 or
  * -ENOMEM. */
 static int name_add(const struct page_data *d, struct rows *names, unsigned long long id,
 		    char *text)
@@ -306,8 +307,8 @@ static int process_name(struct page_data *d, const struct recording *rec,
 	return err;
 }
 
-/* Whether the row @at (an index + 1; 0: none) is the row of one key. The row of all further keys
- * has no name. */
+/* Whether the row @at (an index + 1; 0: none) belongs to one key. The row of all further keys has
+ * no name. */
 static bool has_row(const struct rows *rows, uint32_t at)
 {
 	return at && !is_others(&((const struct op_row *)rows->ops.rows)[at - 1].key);
@@ -374,7 +375,7 @@ int page_data_end(struct page_data *d, const struct recording *rec)
 	return err ? err : series_name(&d->series, rec, BY_NONE);
 }
 
-/* Adds the rows of @from to rows with the keys from @key_of. 0 or -ENOMEM. */
+/* Adds the rows of @from to rows with the keys from @key_of. Returns 0 or -ENOMEM. */
 static int rows_add(struct rows *to, const struct rows *from,
 		    unsigned long long (*key_of)(const struct op_key *key))
 {
@@ -424,7 +425,7 @@ static int others_name(struct snapshot *sn)
 	return 0;
 }
 
-/* Names the rows of files of @host in @sn. 0 or -ENOMEM. */
+/* Names the rows of files of @host in @sn. Returns 0 or -ENOMEM. */
 static int host_files_name(struct page_data *d, unsigned int host, struct snapshot *sn)
 {
 	struct snapshot own = { .ops = calloc(sn->n_ops + 1, sizeof(*own.ops)) };
@@ -467,7 +468,7 @@ int page_data_rows(struct page_data *d, enum by_key by, struct snapshot *ret)
 	return err ? err : others_name(ret);
 }
 
-/* Adds @from to the row of @key. 0 or -ENOMEM. */
+/* Adds @from to the row of @key. Returns 0 or -ENOMEM. */
 static int row_join(struct rows *to, const struct op_key *key, const struct op_row *from)
 {
 	struct op_row *row = rows_op(to, key);
@@ -507,7 +508,7 @@ int page_data_calls(struct snapshot *sn, struct snapshot *ret_calls)
 	return err;
 }
 
-/* Adds the requests in @from to the row for their disk and kind. 0 or -ENOMEM. */
+/* Adds the requests in @from to the row for their disk and kind. Returns 0 or -ENOMEM. */
 static int requests_join(struct rows *to, const struct rq_row *from)
 {
 	struct rq_key key = from->key;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * page_data.h - the figures of a page (report --html) which breakdown's rows do not have:
- * operations and requests by interval of time, and operations by file, process, cgroup, disk and
- * call. One pass over the recordings; memory does not grow with the number of records. Names are
- * hostile.
+ * page_data.h - the figures of a page (report --html) that breakdown's rows do not have: operations
+ * and requests by interval of time, and operations by file, process, cgroup, disk and call. One
+ * pass over the recordings; memory does not grow with the number of records. Names are hostile.
  */
 #ifndef IOSTRATA_ANALYSE_PAGE_DATA_H
 #define IOSTRATA_ANALYSE_PAGE_DATA_H
@@ -29,8 +28,8 @@ struct page_ids {
 	size_t n;
 };
 
-/* Histograms of the first rows of a table, as arrays: those with most operations are among them,
- * and to search a bucket costs more than all else. */
+/* Histograms of the first rows of a table, as arrays: the rows with most operations are among them,
+ * and searching a bucket costs more than all else. */
 enum { PAGE_COUNTED = 256 };
 
 struct page_counts {
@@ -58,7 +57,7 @@ struct page_map {
 
 /* At first all 0, but for .hosts; page_data_done() in any case. */
 struct page_data {
-	bool hosts; /* the recordings are of several hosts, which keys and disks name */
+	bool hosts; /* the recordings are from several hosts: keys and disks name the host */
 	struct series series;
 	struct page_map file_maps[PAGE_FILE_MAPS], disk_maps[PAGE_DISK_MAPS];
 	size_t n_file_maps, n_disk_maps;
@@ -67,37 +66,37 @@ struct page_data {
 	struct page_counts file_counts, thread_counts;
 	struct page_ids file_ids, thread_ids;
 	unsigned char map_of[PAGE_KEYS + 1];   /* by index of a file's row: its map's + 1 */
-	struct rows processes, cgroups, disks; /* empty rows, which have the names */
-	struct page_host *host_list; /* by number, which is op_key.fs of all these rows; owned */
+	struct rows processes, cgroups, disks; /* empty rows that have the names */
+	struct page_host *host_list;           /* by number: op_key.fs of all these rows; owned */
 	size_t n_hosts;
 	unsigned int host; /* of the recording being read */
 };
 
-/* Call before the first event of each recording. 0 or -ENOMEM. */
+/* Call before the first event of each recording. Returns 0 or -ENOMEM. */
 int page_data_begin(struct page_data *d, const struct recording *rec);
 
-/* Adds @ev, an operation or request of @rec, which ended @at_ns after the begin of the page. 0 or
- * -ENOMEM. */
+/* Adds @ev, an operation or request of @rec. It ended @at_ns after the begin of the page. Returns 0
+ * or -ENOMEM. */
 int page_data_add(struct page_data *d, const struct recording *rec, const struct stored_event *ev,
 		  uint64_t at_ns);
 
-/* Call after the last event of each recording: keeps the names of its ids. 0 or -ENOMEM. */
+/* Call after the last event of each recording: keeps the names of its ids. Returns 0 or -ENOMEM. */
 int page_data_end(struct page_data *d, const struct recording *rec);
 
 /*
- * Rows of operations with the key @by, BY_FILE, BY_PID, BY_CGROUP or BY_DEV, which have the key as
+ * Rows of operations with the key @by, BY_FILE, BY_PID, BY_CGROUP or BY_DEV. They have the key as
  * text. Takes the rows of files out of @d: ask for BY_DEV before BY_FILE, and for each only once.
- * The caller frees @ret by snapshot_free(). 0 or -ENOMEM.
+ * The caller frees @ret by snapshot_free(). Returns 0 or -ENOMEM.
  */
 int page_data_rows(struct page_data *d, enum by_key by, struct snapshot *ret);
 
-/* Joins the rows of @sn, which has one for each call (replay_conf.calls), to the rows that it would
- * have without, and makes @ret_calls, rows with the call as key, one for each file system. The
- * caller frees it by snapshot_free(). 0 or -ENOMEM. */
+/* @sn has a row for each call (replay_conf.calls). Joins these to the rows that @sn would have
+ * without calls, and makes @ret_calls: rows with the call as key, one for each file system. The
+ * caller frees it by snapshot_free(). Returns 0 or -ENOMEM. */
 int page_data_calls(struct snapshot *sn, struct snapshot *ret_calls);
 
 /* Joins the rows of @sn, of operations by a key and of requests by a key, to the rows that it would
- * have without the key. @ret_keys gets those by key, for snapshot_free(). 0 or -ENOMEM. */
+ * have without the key. @ret_keys gets those by key, for snapshot_free(). Returns 0 or -ENOMEM. */
 int page_data_kinds(struct snapshot *sn, struct snapshot *ret_keys);
 
 void page_data_done(struct page_data *d);

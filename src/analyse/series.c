@@ -88,7 +88,7 @@ static struct series_index *row_begin(struct series *s, const struct series_id *
 	return entry;
 }
 
-/* The id of the row for all keys without a row of their own: one row for each operation. */
+/* The id of the row for all keys without a separate row: one row for each operation. */
 static struct series_id others(const struct series_id *id)
 {
 	struct series_id o = *id;

@@ -78,7 +78,7 @@ struct series {
 	uint64_t duration_ns;
 	uint64_t lost, dropped;
 	uint64_t ops, requests; /* read, and not left out by a filter */
-	uint64_t more_keys;     /* operations whose keys have no row of their own */
+	uint64_t more_keys;     /* operations whose keys have no separate row */
 	unsigned int intervals; /* in use */
 	uint64_t length_ns[SERIES_INTERVALS];
 	struct series_row *rows; /* owned */
@@ -96,12 +96,13 @@ struct series {
 struct series_conf {
 	enum by_key by;
 	uint64_t from_ns, to_ns; /* this part, from the recording's begin; to 0: its end */
-	/* Whether an operation or request is to be counted; NULL: all are. */
+	/* Whether an operation or request is to be counted, or NULL if all are. */
 	bool (*passes)(void *arg, const struct recording *rec, const struct stored_event *ev);
 	/* Called before the first of each file. */
 	void (*begins)(void *arg);
 	void *arg;
-	/* Called now and then with the bytes of the file read so far; false: stop. NULL: none. */
+	/* Called now and then with the bytes of the file read so far; returns false to stop. NULL:
+	 * nothing is called. */
 	bool (*goes_on)(void *arg, uint64_t bytes);
 };
 
@@ -112,51 +113,53 @@ struct series_conf {
 int series_read(struct series *s, FILE *f, const char *name, const struct series_conf *conf,
 		struct reason *why);
 
-/* Joins intervals until at most @most are left, 1 for the whole run. 0 or -ENOMEM. */
+/* Joins intervals until at most @most are left, 1 for the whole run. Returns 0 or -ENOMEM. */
 int series_join(struct series *s, unsigned int most);
 
-/* Joins the rows of keys refused by @is_known with the row of all other keys. 0 or -ENOMEM. */
+/* Joins the rows of keys refused by @is_known with the row of all other keys. Returns 0 or
+ * -ENOMEM. */
 int series_fold(struct series *s, bool (*is_known)(const struct series_key *key, const void *arg),
 		const void *arg);
 
-/* 0: both keys are the same text, without regard to .comm. For qsort(). */
+/* Returns 0 if both keys are the same text, without regard to .comm. For qsort(). */
 int series_key_compare(const struct series_key *a, const struct series_key *b);
 
 void series_done(struct series *s);
 
 /*
- * For whoever reads recordings itself: one record at a time, and several recordings on one
+ * For callers that read recordings themselves: one record at a time, and several recordings on one
  * timeline.
  */
 
-/* Adds @ev, an operation or request of @rec, which ended @at_ns after the begin of @s. 0 or
+/* Adds @ev, an operation or request of @rec. It ended @at_ns after the begin of @s. Returns 0 or
  * -ENOMEM. */
 int series_add(struct series *s, const struct recording *rec, const struct stored_event *ev,
 	       enum by_key by, uint64_t at_ns);
 
-/* Names the new rows. Call after the last record of @rec: ids differ between recordings. 0 or
- * -ENOMEM. */
+/* Names the new rows. Call after the last record of @rec: ids differ between recordings. Returns 0
+ * or -ENOMEM. */
 int series_name(struct series *s, const struct recording *rec, enum by_key by);
 
-/* Sets the duration, and the length of each interval. Call after the last record of all. 0 or
- * -ENOMEM. */
+/* Sets the duration, and the length of each interval. Call after the last record of all. Returns 0
+ * or -ENOMEM. */
 int series_measure(struct series *s, uint64_t duration_ns);
 
 /* For series_recording.c and series_json.c. */
 
-/* The row of @id; a new one if there is none, or the row of all other keys. NULL: out of memory. */
+/* The row of @id; a new one if there is none, or the row of all other keys. Returns NULL if out of
+ * memory. */
 struct series_row *series_row(struct series *s, const struct series_id *id);
 
 /* The interval of an operation or request with its end @ns after the begin. Negative: -ENOMEM. */
 int series_interval(struct series *s, uint64_t ns);
 
-/* Joins neighbours: half as many intervals are left. 0 or -ENOMEM. */
+/* Joins neighbours: half as many intervals are left. Returns 0 or -ENOMEM. */
 int series_halve(struct series *s);
 
-/* Call now and then: joins intervals if there are too many bytes. 0 or -ENOMEM. */
+/* Call now and then: joins intervals if there are too many bytes. Returns 0 or -ENOMEM. */
 int series_look(struct series *s);
 
-/* Joins rows whose keys are the same text. 0 or -ENOMEM. */
+/* Joins rows whose keys are the same text. Returns 0 or -ENOMEM. */
 int series_unite(struct series *s);
 
 int series_read_recording(struct series *s, FILE *f, const char *name,
@@ -164,7 +167,7 @@ int series_read_recording(struct series *s, FILE *f, const char *name,
 int series_read_json(struct series *s, FILE *f, const char *name, const struct series_conf *conf,
 		     struct reason *why);
 
-/* The key of the row for all keys without a row of their own. */
+/* The key of the row for all keys without a separate row. */
 #define SERIES_OTHERS "(other keys)"
 
 #endif

@@ -19,7 +19,7 @@
 
 enum { COUNT_MAX_BITS = 47 };
 
-/* A member with a number, not negative. False: it is not. */
+/* A member with a number, not negative. Returns false if it is not. */
 static bool number(const json_t *object, const char *name, uint64_t *ret_number)
 {
 	const json_t *j = json_object_get(object, name);
@@ -217,7 +217,7 @@ static int line_failed(int err, const char *name, unsigned int line, struct reas
 	return reason_set(why, EXIT_FAILED, "'%.100s' makes no sense in object %u", name, line);
 }
 
-/* Refuses objects without all members of a breakdown. 0, or -1 with @why. */
+/* Refuses objects without all members of a breakdown. Returns 0, or -1 with @why. */
 static int line_check(const json_t *line, const char *name, struct reason *why)
 {
 	if (!line || strcmp(text(line, "schema"), SCHEMA) != 0) {
@@ -233,7 +233,7 @@ static int line_check(const json_t *line, const char *name, struct reason *why)
 	return reason_hint(why, "make it by 'iostrata breakdown --json' without -T");
 }
 
-/* Refuses options which need single records. 0, or -1 with @why. */
+/* Refuses options that need single records. Returns 0, or -1 with @why. */
 static int conf_check(const char *name, const struct series_conf *conf, struct reason *why)
 {
 	const char *option = conf->from_ns || conf->to_ns ? "a part of the time"

@@ -21,7 +21,7 @@ static bool returns_bytes(unsigned int kind)
 	return kind <= OP_WRITE || kind == OP_COPY || kind == OP_SERVED;
 }
 
-/* The key of rows of which several may have the same text of @by. */
+/* The key of rows. Several may have the same text of @by. */
 static enum by_key rows_by(enum by_key by)
 {
 	return by == BY_CONTAINER ? BY_CGROUP : by == BY_SERVER ? BY_DEV : by;
@@ -162,7 +162,7 @@ static char *file_text(const struct recording *rec, uint64_t id)
 	return path_full(&file);
 }
 
-/* The text of a key. For free(); NULL: out of memory. */
+/* The text of a key. The caller frees the result; NULL if out of memory. */
 static char *by_text(const struct recording *rec, const struct series_row *row, enum by_key by)
 {
 	unsigned long long key[2] = { row->id.by[0], row->id.by[1] };

@@ -157,7 +157,7 @@ static unsigned int last_lag(const double *r, unsigned int n, unsigned int max)
 	return last;
 }
 
-/* The choice of Politis and White, not rounded; 0: nothing is correlated. */
+/* The choice of Politis and White, not rounded, or 0 if nothing is correlated. */
 static double block_choice(const double *x, unsigned int n)
 {
 	unsigned int max = ceil(sqrt(n)) + LAGS_INSIDE, last, m;
@@ -309,7 +309,7 @@ static double ways(unsigned int n, unsigned int k)
 	return w;
 }
 
-/* A way to choose which values are on the first side. */
+/* A way to choose the values on the first side. */
 struct choice {
 	const double *x;
 	unsigned int n, of; /* how many are chosen, of how many */

@@ -32,10 +32,9 @@ double stats_t_p(double t, double df);
 double stats_t_beyond(double p, double df);
 
 /*
- * How probable at least @k of @n are, if each is so with probability @share: the tail of the
- * binomial distribution, as a regularised incomplete beta function (Abramowitz and
- * Stegun, 26.5.24).
- * @k and @n, 0 <= @k <= @n, need not be whole numbers.
+ * How probable it is that at least @k of @n happen, if each happens with probability @share: the
+ * tail of the binomial distribution, as a regularised incomplete beta function (Abramowitz and
+ * Stegun, 26.5.24). @k and @n, 0 <= @k <= @n, need not be whole numbers.
  */
 double stats_binomial_above(double k, double n, double share);
 
@@ -46,12 +45,12 @@ double stats_binomial_above(double k, double n, double share);
 double stats_chi_squared_above(double x, double df);
 
 /*
- * The length in intervals, of @n, of blocks which are about independent: twice the choice of
- * Politis and White, "Automatic block-length selection for the dependent bootstrap" (2004), for
- * circular blocks, with the correction of Patton, Politis and White (2009). Their choice makes the
- * variance as exact as possible, so it is too small as often as too large; therefore twice. Never
- * less than the root of n: correlations too weak to be seen among so few still count. At most n /
- * 3, but 1 at least.
+ * The length in intervals, of @n, of blocks that are about independent: twice the choice of Politis
+ * and White, "Automatic block-length selection for the dependent bootstrap" (2004), for circular
+ * blocks, with the correction of Patton, Politis and White (2009). Their choice makes the variance
+ * as exact as possible, so it is too small as often as too large; therefore twice. Never less than
+ * the root of n: correlations too weak to be seen among so few still count. At most n / 3, but 1 at
+ * least.
  */
 unsigned int stats_block_length(const double *x, unsigned int n);
 
@@ -72,7 +71,7 @@ struct stats_sample {
  * The variance of each figure, by the circular block bootstrap (Politis and Romano, "A circular
  * block-resampling procedure for stationary data", 1992): @rounds times as many intervals as there
  * are, in blocks with beginnings anywhere. The variance is raised by n / (n - 1) for n blocks,
- * since deviations are from the sample's own mean. 0 or -ENOMEM.
+ * since deviations are from the sample's own mean. Returns 0 or -ENOMEM.
  */
 int stats_bootstrap(const struct stats_sample *s, unsigned int rounds, double *ret_variances);
 

@@ -20,7 +20,7 @@
 
 enum { USUAL_BEYOND = 10 }; /* a usual percentile needs so many values above it */
 
-/* Sets the number of the disk that the condition names. 0, or -1 with @why. */
+/* Sets the number of the disk that the condition names. Returns 0, or -1 with @why. */
 static int disk_find(struct until_cond *c, const struct devices *devices, struct reason *why)
 {
 	const char *text = c->asked.text, *name = c->asked.disk;
@@ -97,7 +97,7 @@ static bool counts(const struct until_cond *c, const struct until_event *e)
 	return c->asked.ops >> e->kind & 1;
 }
 
-/* The slot of @step, emptied of a former step. NULL: the step has left the window. */
+/* The slot of @step, emptied of a former step. Returns NULL if the step has left the window. */
 static struct until_slot *slot_of(struct until_cond *c, uint64_t step)
 {
 	struct until_slot *s = &c->slots[step % UNTIL_SLOTS];
@@ -154,7 +154,7 @@ void until_see(struct until *u, const struct until_event *e)
 	}
 }
 
-/* The percentile of the steps after @from up to @to. 0: no values. */
+/* The percentile of the steps after @from up to @to. Returns 0 if there is no values. */
 static uint64_t window_percentile(const struct until_cond *c, uint64_t from, uint64_t to)
 {
 	struct hist all = {};

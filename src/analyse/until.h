@@ -42,7 +42,7 @@ struct until_cond {
 	/* since the caller cleared .met */
 	bool met;
 	uint64_t first_ns, last_ns; /* the first and the last time at which it was met */
-	uint64_t value;             /* the largest value which met it: ns, or a number */
+	uint64_t value;             /* the largest value that met it: ns, or a number */
 	/* private */
 	uint64_t step_ns, began_ns, looked_ns;
 	struct until_slot slots[UNTIL_SLOTS];
@@ -67,8 +67,8 @@ struct until_event {
 	uint64_t end_ns, took_ns;
 };
 
-/* Adds the condition @text, which must outlive @u. @devices: of this machine. 0, or -1 with @why:
- * .exit is EXIT_USAGE, or EXIT_FAILED for an unknown disk. */
+/* Adds the condition @text. It must outlive @u. @devices: of this machine. Returns 0, or -1 with
+ * @why: .exit is EXIT_USAGE, or EXIT_FAILED for an unknown disk. */
 int until_add(struct until *u, const char *text, const struct devices *devices, struct reason *why);
 
 void until_done(struct until *u);
