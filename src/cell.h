@@ -34,7 +34,7 @@ struct op_key {
 				   * cgroup | dev | IPv6 address, 0: none */
 };
 
-/* The members of struct op_sums, which rows of user space have, too. All but max_ns add up. */
+/* The members of struct op_sums. Rows of user space have them, too. All but max_ns add up. */
 #define OP_SUMS(u64)                                                                               \
 	u64 count;                                                                                 \
 	u64 errors;                                                                                \
@@ -43,7 +43,7 @@ struct op_key {
 	u64 total_ns;                                                                              \
 	u64 max_ns;                                                                                \
 	u64 strata[ST_N];                                                                          \
-	u64 device_bytes /* which their own bios read from devices */
+	u64 device_bytes /* read from devices by bios of these operations */
 
 struct op_sums {
 	OP_SUMS(unsigned long long);
@@ -66,7 +66,7 @@ struct rq_key {
 	unsigned int dev;         /* kernel dev_t of the whole disk */
 	unsigned char op;         /* enum rq_op */
 	unsigned char bio_based;  /* the device has neither tag nor queue */
-	unsigned short bucket;    /* as in op_key, of the time which the histogram shows */
+	unsigned short bucket;    /* as in op_key, of the time that the histogram shows */
 	unsigned long long by[2]; /* as in op_key, of the submitter; 0: not known. With
 				   * BY_THREAD the second is enum behalf */
 };
@@ -81,7 +81,7 @@ struct rq_sums {
 	unsigned long long tag_ns;
 	unsigned long long queue_ns;
 	unsigned long long device_ns;
-	unsigned long long max_ns; /* maximum of the time which the histogram shows */
+	unsigned long long max_ns; /* maximum of the time that the histogram shows */
 	unsigned long long name; /* with BY_THREAD, only for the programs: hash of the thread's name
 				  * in   this epoch */
 };
@@ -118,7 +118,7 @@ struct helper_sums {
 	unsigned long long waited_ns; /* asleep for requests */
 };
 
-/* A site: where in the kernel a thread slept for a reason which is not known. */
+/* A site: where in the kernel a thread slept for a reason that is not known. */
 enum { SITE_CALLERS = 4 };
 
 struct site_key {
@@ -186,7 +186,7 @@ struct server_sums {
 	unsigned long long queue_ns;
 	unsigned long long server_ns;
 	unsigned long long max_ns; /* of server_ns */
-	/* of FUSE: requests which one thread of the daemon read and answered, and parts of their
+	/* FUSE: requests that one thread of the daemon read and answered, and parts of their
 	 * server_ns: until the thread had read the request; then the thread's waits by stratum, and
 	 * as ST_SYSCALL the rest, its time on the CPU */
 	unsigned long long split;
@@ -226,7 +226,7 @@ static const unsigned char hist_log2_byte[256] = {
 	LOG2_16(7), LOG2_16(7), LOG2_16(7),
 };
 
-/* floor(log2(v)), v > 0, without clz, which BPF lacks. Fast for values below 65 us. */
+/* floor(log2(v)), v > 0, without clz: BPF lacks it. Fast for values below 65 us. */
 static inline __attribute__((always_inline)) unsigned long long hist_log2(unsigned long long v)
 {
 	unsigned long long r = 0;
@@ -251,8 +251,8 @@ static inline __attribute__((always_inline)) unsigned long long hist_log2(unsign
 }
 
 /*
- * The bucket of @ns: 0 .. HIST_N - 1, never outside. ns >> n keeps its leading one, which is
- * HIST_SUB, so the buckets of n follow those of n - 1.
+ * The bucket of @ns: 0 .. HIST_N - 1, never outside. ns >> n keeps its leading one (HIST_SUB), so
+ * the buckets of n follow those of n - 1.
  */
 static inline __attribute__((always_inline)) unsigned int hist_bucket(unsigned long long ns)
 {
@@ -275,12 +275,12 @@ static inline __attribute__((always_inline)) unsigned long long hist_low(unsigne
 	return (unsigned long long)(HIST_SUB + b % HIST_SUB) << (b / HIST_SUB - 1);
 }
 
-/* Relaxed: for a stronger order clang 22 uses an instruction which Linux 5.10 lacks. */
+/* Relaxed: for a stronger order clang 22 uses an instruction that Linux 5.10 lacks. */
 #define atomic_add(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
 
 /*
- * Addition is atomic where a cell may have several writers at a time: CPUs which share the cell, or
- * threads which preempt one another on its CPU. With @single_writer addition is not atomic, which
+ * Addition is atomic where a cell may have several writers at a time: CPUs that share the cell, or
+ * threads that preempt one another on its CPU. With @single_writer addition is not atomic: this
  * saves 5 ns a number. After a race of several writers the maximum may be too low; the histogram
  * still has the true maximum's bucket.
  */
@@ -310,7 +310,7 @@ static inline __attribute__((always_inline)) void cell_max(volatile unsigned lon
  */
 enum { ACCESS_STREAMS = 8, ACCESS_SIZES = 8 };
 
-/* The last accesses, in the order in which they were done. At first all 0. */
+/* The last accesses, in their order of time. At first all 0. */
 struct access_past {
 	unsigned long long not_ends[ACCESS_STREAMS]; /* ~end of each; 0: none yet; a ring */
 	unsigned long long not_end;                  /* that of the last access */
@@ -336,7 +336,7 @@ static inline __attribute__((always_inline)) int access_continues(const struct a
 
 /*
  * Adds an access to @bytes bytes from @offset on; bytes > 0. @ret_distance: bytes from the end of
- * the last access to @offset; 0: there was none.
+ * the last access to @offset, or 0 if there was none.
  *
  * Two CPUs at once may both compare with the same earlier accesses, and one of the two ends may be
  * forgotten. No count depends on it, only the class of these accesses.
@@ -415,7 +415,7 @@ static const unsigned char io_errnos[IO_ERRNOS] = {
 
 /*
  * Whether error @err (positive) of an operation of kind @acts (enum op_kind, of a request of
- * io_uring or libaio that of a call which does the same) is an error of I/O: the machine or the
+ * io_uring or libaio that of a call that does the same) is an error of I/O: the machine or the
  * network failed, or there was no room. Other failures are answers to what the process asked for:
  * no such file, no permission, try again.
  */

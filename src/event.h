@@ -48,11 +48,11 @@ enum op_kind { OP_NONE, OP_LIST(OP_KIND_ID) OP_N };
  * like an operation, and counted in no row. Recordings store this number. */
 enum { OP_HANDLE = 15 };
 
-/* No operation: a minor page fault, which found its page. It is counted in a separate row, without
+/* No operation: a minor page fault: it found its page. It is counted in a separate row, without
  * times. */
 enum { OP_MINOR_FAULT = 254 };
 
-/* No operation: the second file of a copy, to which the copy wrote. Its row has number and bytes of
+/* No operation: the second file of a copy: the copy wrote to it. Its row has number and bytes of
  * such copies; the row of the file that was read has their times. */
 enum { OP_COPY_TO = 255 };
 
@@ -123,8 +123,8 @@ _Static_assert(ST_N <= 32, "sets of strata have 32 bits");
 enum cache_class {
 	CACHE_NONE,      /* not a read or write of a file */
 	CACHE_HIT,       /* waited for no read */
-	CACHE_MISS,      /* waited for a read which it submitted itself */
-	CACHE_READAHEAD, /* waited for a read which another operation or thread started */
+	CACHE_MISS,      /* waited for a read that it submitted itself */
+	CACHE_READAHEAD, /* waited for a read that another operation or thread started */
 	CACHE_DIRECT,    /* O_DIRECT */
 	CACHE_UNKNOWN,   /* slept, on a file system without a block device: not known what for */
 	CACHE_HIT_AHEAD, /* waited for no read; readahead for the same open file brought the data */
@@ -166,7 +166,7 @@ enum by_key {
 enum behalf {
 	BEHALF_NONE,      /* it counts for its submitter */
 	BEHALF_WRITEBACK, /* for the dirtier of its first page */
-	BEHALF_HELPER,    /* for the client of the kernel thread which submitted it */
+	BEHALF_HELPER,    /* for the client of the kernel thread that submitted it */
 	BEHALF_N,
 };
 
@@ -179,7 +179,7 @@ enum layer {
 	LAYER_BLK,
 };
 
-/* The ways to lose an event. Each has a counter, which the tool prints. */
+/* The ways to lose an event. Each has a counter, and the tool prints it. */
 enum lost {
 	LOST_RING,            /* no room in the ring buffer */
 	LOST_MAP_FULL,        /* no room for a row, bio, request or thread */
@@ -210,7 +210,7 @@ struct file_name {
 	unsigned char deleted;
 	unsigned char nameless; /* the path could not be read */
 	/* tells files of one path on one file system apart, as in containers: hash of the inode of
-	 * its directory; 0: not known */
+	 * its directory, or 0 if not known */
 	unsigned short directory;
 	char names[PATH_BYTES];
 };
@@ -233,9 +233,9 @@ struct waker {
 	char comm[COMM_LEN];
 };
 
-/* Bits beside the number of a call. With CALL_URING or CALL_AIO the number is an opcode of io_uring
- * or libaio. CALL_FAULT: a page fault. CALL_SERVED: a request to nfsd; with CALL_SMB, to ksmbd, and
- * the number is the command of SMB2, or SMB_COMMANDS if it is not known. */
+/* Bits in addition to the number of a call. With CALL_URING or CALL_AIO the number is an opcode of
+ * io_uring or libaio. CALL_FAULT: a page fault. CALL_SERVED: a request to nfsd; with CALL_SMB, to
+ * ksmbd, and the number is the command of SMB2, or SMB_COMMANDS if it is not known. */
 enum {
 	CALL_COMPAT = 0x8000,
 	CALL_URING = 0x4000,
@@ -248,10 +248,10 @@ enum {
 	SMB_COMMANDS = 19,
 };
 
-/* The records which the programs send for each finished operation and request. Records are whole
+/* The records that the programs send for each finished operation and request. Records are whole
  * words without holes; the first byte is their type. */
 enum sent {
-	SENT_OP = 1, /* an operation which neither left the CPU nor read from a device */
+	SENT_OP = 1, /* an operation that neither left the CPU nor read from a device */
 	SENT_OP_WAITED,
 	SENT_REQUEST,
 	SENT_FILE,
@@ -272,10 +272,10 @@ struct sent_file_id {
 	unsigned long long key, ino;
 };
 
-enum { SENT_ON_CPU = ST_FS + 1 }; /* strata of an operation which never left the CPU */
+enum { SENT_ON_CPU = ST_FS + 1 }; /* strata of an operation that never left the CPU */
 
-/* One finished operation; times in ns, CLOCK_MONOTONIC. The members which are often the same in
- * many records come first. */
+/* One finished operation; times in ns, CLOCK_MONOTONIC. The members that are often the same in many
+ * records come first. */
 struct sent_op {
 	unsigned char what;
 	unsigned char kind;        /* enum op_kind */
@@ -283,7 +283,7 @@ struct sent_op {
 	unsigned char fs;          /* slot of the file system type + SENT_FS_FIRST */
 	unsigned short call;       /* system call number, | CALL_COMPAT; or CALL_URING ... */
 	unsigned short open_flags; /* low half of RECORDED_FLAGS() of the open file */
-	unsigned int requests;     /* number of bios which the operation submitted */
+	unsigned int requests;     /* number of bios that the operation submitted */
 	int fd;                    /* descriptor; -1: none */
 	struct sent_who who;
 	struct sent_file_id file;
@@ -298,7 +298,7 @@ enum { SENT_FS_UNKNOWN, SENT_FS_BDEV, SENT_FS_FIRST };
 struct sent_op_waited {
 	struct sent_op op;
 	unsigned long long waits[ST_N - SENT_ON_CPU];
-	unsigned long long device_bytes; /* bytes which its own bios read from devices */
+	unsigned long long device_bytes; /* bytes that its own bios read from devices */
 };
 
 /*
@@ -323,7 +323,7 @@ struct few_segments {
 	unsigned long long at[SEGMENTS_FEW];
 };
 
-/* An operation which waited, with its segments. A record is cut off after the last one. @helper
+/* An operation that waited, with its segments. A record is cut off after the last one. @helper
  * ended the longest sleep in which a helper worked for the operation; tid 0: none did. */
 struct sent_op_ordered {
 	struct sent_op_waited waited;
@@ -331,16 +331,16 @@ struct sent_op_ordered {
 	struct segments segments;
 };
 
-/* An operation slower than a threshold, which user space shows by itself: with names. */
+/* An operation slower than a threshold. User space shows it separately, with names. */
 struct sent_slow_op {
 	struct sent_op_ordered op;
 	unsigned long long fs; /* identity of the file system type, see struct fs_entry */
-	/* dev_t of the file system which has the file of overlayfs; of the whole btrfs; else 0 */
+	/* dev_t of the file system that has the file of overlayfs; of the whole btrfs; else 0 */
 	unsigned long long disk;
 	unsigned long long lock_ns;  /* its longest wait for a lock; 0: none */
-	struct waker lock_holder;    /* the thread which released this lock */
+	struct waker lock_holder;    /* the thread that released this lock */
 	unsigned long long slept_ns; /* its longest sleep for an unknown reason; 0: none */
-	struct waker woken_by;       /* the thread which ended this sleep; tid 0: an interrupt or a
+	struct waker woken_by;       /* the thread that ended this sleep; tid 0: an interrupt or a
 				      * helper, or not known */
 	struct file_name file;
 };
@@ -355,7 +355,8 @@ struct sent_request {
 	unsigned int cmd_flags;
 	int error; /* as the tracepoint reports it */
 	unsigned int requeues;
-	unsigned int merges; /* bios beside the first; if bio_based, parts that were split off */
+	unsigned int
+		merges; /* bios other than the first; if bio_based, parts that were split off */
 	unsigned long long sector, bytes;
 	unsigned long long q, g, d, c; /* q 0: submission not seen */
 	struct sent_file_id file;
@@ -364,7 +365,7 @@ struct sent_request {
 
 enum { SERVER_LEN = 48, SERVER_OP_LEN = 24 };
 
-/* One request of NFS to a server, which is done; times in ns, CLOCK_MONOTONIC, as in server.bpf.h.
+/* One finished request of NFS to a server; times in ns, CLOCK_MONOTONIC, as in server.bpf.h.
  */
 struct sent_server_request {
 	unsigned long long what;

@@ -119,8 +119,8 @@ static int scdoc(const char *name, const char *part)
 
 /*
  * If a standard descriptor is closed, the next opened file would get its number, and output to
- * stdout would go into this file. So /dev/null takes its place, opened in a mode in which this I/O
- * fails.
+ * stdout would go into this file. So /dev/null takes its place, opened in a mode that makes this
+ * I/O fail.
  */
 static void keep_standard_descriptors(void)
 {
@@ -167,9 +167,9 @@ static void on_failed_write(int signo)
 	(void)signo;
 }
 
-/* Writes to a closed pipe, or to a file that may not grow, must fail with an error, which is then
- * reported. A signal that is ignored already stays ignored, for a command run by the tool;
- * exec undoes a handler. */
+/* Writes to a closed pipe, or to a file that may not grow, must fail with an error: it is then
+ * reported. A signal that is ignored already stays ignored, for a command run by the tool; exec
+ * undoes a handler. */
 static void handle_failed_writes(void)
 {
 	static const int signals[] = { SIGPIPE, SIGXFSZ };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * clock.h - the clock of all times: CLOCK_MONOTONIC of the first time namespace, which
- * bpf_ktime_get_ns() reads. Also the time of day.
+ * clock.h - the clock of all times: CLOCK_MONOTONIC of the first time namespace. bpf_ktime_get_ns()
+ * reads it. Also the time of day.
  */
 #ifndef IOSTRATA_BASE_CLOCK_H
 #define IOSTRATA_BASE_CLOCK_H

@@ -44,7 +44,7 @@ struct column {
 	const char *null; /* why the figure may be unknown; NULL: it never is */
 	int max;          /* maximum width of cells in text; 0: the width left by other columns */
 	int rank;         /* in long lines, the highest rank is left out first; 0: never */
-	const char *was;  /* an earlier title, which columns_find() takes, too */
+	const char *was;  /* an earlier title; columns_find() takes it, too */
 	enum text_cut cut;
 	unsigned int of; /* for the owner of the list: the set of its tables with this column */
 	bool optional;   /* left out of text if 0 or unknown in all rows */
@@ -56,7 +56,7 @@ struct column {
 	} json;
 };
 
-/* Defines @name(), a .get of columns whose rows are struct @type: an expression which sets members
+/* Defines @name(), a .get of columns whose rows are struct @type: an expression that sets members
  * of @v, the value, from @r, the row, and perhaps @ctx. */
 #define GETTER(name, type, ...)                                                                    \
 	static void name(struct value *v, const void *row, const void *ctx)                        \

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Index of the first bin that is not below @bucket. Without branches, which times at random would
- * mispredict: these cost more than the rest of adding up an operation. */
+/* Index of the first bin that is not below @bucket. Without branches: random times would mispredict
+ * them, at a higher cost than all else in adding up an operation. */
 static unsigned int bin_find(const struct hist *h, unsigned int bucket)
 {
 	const struct hist_bin *at = h->bins;
@@ -62,7 +62,7 @@ int hist_merge(struct hist *h, const struct hist *more)
 /* How many of @n values lie at or below the percentile. @n and @pct are not 0. */
 static uint64_t rank_of(uint64_t n, double pct)
 {
-	uint64_t below = pct * n / 100 - 1e-6; /* 99.9 % of 1000 is 999, whatever the rounding */
+	uint64_t below = pct * n / 100 - 1e-6; /* 99.9 % of 1000 is 999, however it is rounded */
 
 	return below < n ? below + 1 : n;
 }

@@ -19,18 +19,18 @@ struct hist {
 	unsigned short n, cap;
 };
 
-/* Adds @count values to @bucket. 0 or -ENOMEM. */
+/* Adds @count values to @bucket. Returns 0 or -ENOMEM. */
 int hist_add(struct hist *h, unsigned int bucket, uint64_t count);
 
-/* Adds all of @more. 0 or -ENOMEM. */
+/* Adds all of @more. Returns 0 or -ENOMEM. */
 int hist_merge(struct hist *h, const struct hist *more);
 
-/* Value below which @pct percent (0 < pct <= 100) of the values lie: the middle of the bucket,
- * never above @max_ns, and exactly @max_ns for the longest; 0 if empty. Within 1.6 % of the exact
+/* Value below that @pct percent (0 < pct <= 100) of the values lie: the middle of the bucket, never
+ * above @max_ns, and exactly @max_ns for the longest; 0 if empty. Within 1.6 % of the exact
  * value. */
 uint64_t hist_percentile(const struct hist *h, double pct, uint64_t max_ns);
 
-/* Moves the counts of a cell's histogram to @h. 0 or -ENOMEM. */
+/* Moves the counts of a cell's histogram to @h. Returns 0 or -ENOMEM. */
 int hist_take(struct hist *h, unsigned int counts[HIST_N]);
 
 #endif

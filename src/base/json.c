@@ -109,7 +109,7 @@ static size_t plain_length(const char *s)
 	return n;
 }
 
-/* Writes @utf8 as a string and frees it; NULL: out of memory. */
+/* Writes @utf8 as a string and frees it. @utf8 NULL: out of memory. */
 static void put_owned(struct json *j, const char *name, char *utf8)
 {
 	if (!utf8 && !j->out.err)

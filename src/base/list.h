@@ -7,7 +7,8 @@
 
 /*
  * Makes room for element @n, at most *@cap, of the array *@list with room for *@cap elements of
- * @size bytes; the caller frees the array. It grows by half. 0, or -ENOMEM with nothing changed.
+ * @size bytes; the caller frees the array. It grows by half. Returns 0, or -ENOMEM with nothing
+ * changed.
  */
 int list_reserve(void **list, size_t *cap, size_t n, size_t size);
 

@@ -133,7 +133,7 @@ const char *behalf_name(unsigned int behalf)
 	return behalf < BEHALF_N ? names[behalf] : NULL;
 }
 
-/* The kinds of enum lost; the last is hits which the kernel missed. Without words: no loss, since
+/* The kinds of enum lost; the last is hits that the kernel missed. Without words: no loss, since
  * the calls began before tracing did. */
 static const struct {
 	const char *name, *one, *more;

@@ -36,12 +36,12 @@ const char *layer_name(unsigned int layer);   /* ops syscall vfs fs blk */
 const char *behalf_name(unsigned int behalf); /* writeback helper; NULL: of nobody else */
 const char *lost_name(unsigned int lost);     /* ring map_full unmatched_start ... */
 
-/* The names above which texts of JSON have; @row_words: kinds of rows. */
+/* The names above that texts of JSON have; @row_words: kinds of rows. */
 extern const struct word_list op_words, row_words, strata_words, cache_words, rq_words,
 	behalf_words, lost_words;
 
-/* The kind of loss @lost as the end of a sentence which begins with the number @n; LOST_N: hits
- * which the kernel missed. NULL: it is no loss, since the calls began before tracing did. */
+/* The kind of loss @lost as the end of a sentence that begins with the number @n; LOST_N: hits that
+ * the kernel missed. Returns NULL if it is no loss, since the calls began before tracing did. */
 const char *lost_what(unsigned int lost, uint64_t n);
 
 #endif

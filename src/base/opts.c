@@ -495,7 +495,7 @@ static int find_opt(const struct parse *p, int val)
 	return -1;
 }
 
-/* The long name which @typed is, or begins with ("min-time" with "min"); NULL: none. */
+/* The long name that @typed is, or begins ("min-time" for "min"), or NULL if there is none. */
 static const char *begins_with_name(const struct parse *p, const char *typed)
 {
 	const char *found = NULL;
@@ -511,7 +511,7 @@ static const char *begins_with_name(const struct parse *p, const char *typed)
 	return found;
 }
 
-/* The argument called @typed, as in "--interval"; NULL: none. */
+/* The argument called @typed, as in "--interval", or NULL if there is none. */
 static const char *argument_called(const struct parse *p, const char *typed)
 {
 	for (const struct opt *a = p->t->args; a && a->arg; a++)
@@ -583,9 +583,9 @@ static bool takes_one_value(const struct opt *o)
 }
 
 /*
- * Whether the next word is one more value of an option with a list of numbers, as in
- * "-p $(pgrep name)": a whole number, which can be no INTERVAL or COUNT. There are too many numbers
- * for these, or the number is too large for an interval in seconds.
+ * Whether the next word is one more value of an option with a list of numbers, as in "-p $(pgrep
+ * name)": a whole number that can be no INTERVAL or COUNT. There are too many numbers for these, or
+ * the number is too large for an interval in seconds.
  */
 static bool more_numbers(struct parse *p, char **argv)
 {

@@ -172,7 +172,7 @@ enum { OPTS_HELP = 1, OPTS_VERSION = 2 };
 int opts_parse(const struct opt_table *t, int argc, char **argv, void *out,
 	       struct opts_result *res);
 
-/* Usage, options in groups, examples; fits 80 columns. 0 or -errno of a failed write. */
+/* Usage, options in groups, examples; fits 80 columns. Returns 0 or -errno of a failed write. */
 int opts_help(FILE *f, const struct opt_table *t);
 
 /*
@@ -188,14 +188,14 @@ int opts_scdoc(FILE *f, const struct opt_table *t, const char *part);
  * last may be empty). A line each: the word, a tab, its description. If the shell must complete the
  * word itself, a last line begins with a colon: ":files" or ":dirs", a tab, and the number of bytes
  * of the word before the file's name; or ":command", a tab, and the number of @words before the
- * command. 0 or -errno of a failed write.
+ * command. Returns 0 or -errno of a failed write.
  */
 int opts_complete(FILE *f, const struct opt_table *const *tables, int tables_n, char **words,
 		  int n);
 
 /*
  * The strict parsers. Decimal digits only: no sign, space, hexadecimal or exponent; the whole text
- * must match. 0, or -EINVAL / -ERANGE with @ret_why, the reason ("not a number").
+ * must match. Returns 0, or -EINVAL / -ERANGE with @ret_why, the reason ("not a number").
  */
 int opts_uint(const char *s, uint64_t *ret_value, const char **ret_why);
 
@@ -210,7 +210,7 @@ struct opts_wrong {
 	bool is_limit;    /* a number, but outside its limits */
 };
 
-/* The value of @o, a number or a duration within its limits. 0, or -EINVAL or -ERANGE with
+/* The value of @o, a number or a duration within its limits. Returns 0, or -EINVAL or -ERANGE with
  * @ret_wrong. */
 int opts_number(const struct opt *o, const char *text, uint64_t *ret_value,
 		struct opts_wrong *ret_wrong);

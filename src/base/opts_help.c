@@ -302,7 +302,7 @@ static bool scdoc_columns(struct text_out *o, const struct opt_columns *l, const
 	return true;
 }
 
-/* The members of an object as written; those of objects without a name follow their owner. */
+/* The members of an object as written. Members of objects without a name follow their owner. */
 struct scdoc_members {
 	struct text_out *o;
 	const char *owner; /* "lock.", "refused[]." */

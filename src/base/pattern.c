@@ -30,7 +30,7 @@ static bool is_file(const char *path, size_t len)
 	return is;
 }
 
-/* The last colon that is alone: names of C++ have two ("ns::f"). NULL: there is none. */
+/* The last colon that is alone: names of C++ have two ("ns::f"). Returns NULL if there is none. */
 static const char *lone_colon(const char *text)
 {
 	for (size_t i = strlen(text); i-- > 0;)

@@ -14,8 +14,8 @@ struct reason;
 struct pattern;
 
 /*
- * Reads @text, which outlives the result: [!][SCOPE:]GLOB or [!][SCOPE:]/REGEX/. A scope with a
- * slash is the path of a program or library, "c" is the C library, any other a module. 0 with
+ * Reads @text. It outlives the result: [!][SCOPE:]GLOB or [!][SCOPE:]/REGEX/. A scope with a slash
+ * is the path of a program or library, "c" is the C library, any other a module. Returns 0 with
  * @ret_pattern, or -1 with @why: the error in the regular expression, and its place.
  */
 int pattern_open(const char *text, struct pattern **ret_pattern, struct reason *why);
@@ -33,7 +33,8 @@ const char *pattern_scope(const struct pattern *p);
 const char *pattern_name(const struct pattern *p);
 
 /* Whether @name matches @glob. Compares the text before the second wildcard first, and rejects most
- * names so. This is much faster than fnmatch() alone, which converts both texts in a UTF-8 locale.
+ * names so. This is much faster than fnmatch() alone: in a UTF-8 locale, fnmatch() converts both
+ * texts.
  * */
 bool glob_matches(const char *glob, const char *name);
 
@@ -44,8 +45,8 @@ bool pattern_matches(struct pattern *p, const char *name);
  * excludes it. */
 bool patterns_mean(struct pattern *const patterns[], size_t n, const char *scope, const char *name);
 
-/* As patterns_mean(), for a function with @n_names names, of which NULL is none. A pattern matches
- * the function if it matches one of these names. */
+/* As patterns_mean(), for a function with @n_names names. NULL among them is no name. A pattern
+ * matches the function if it matches one of these names. */
 bool patterns_mean_any(struct pattern *const patterns[], size_t n, const char *scope,
 		       const char *const names[], size_t n_names);
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Numbers of enum fuse_opcode, which are never changed. */
+/* Numbers of enum fuse_opcode. They are never changed. */
 static const char *const fuse_ops[] = {
 	[1] = "LOOKUP",        [3] = "GETATTR",        [4] = "SETATTR",
 	[5] = "READLINK",      [6] = "SYMLINK",        [8] = "MKNOD",
@@ -26,7 +26,7 @@ static const char *const fuse_ops[] = {
 	[51] = "TMPFILE",      [52] = "STATX",
 };
 
-/* Numbers of messages in include/net/9p/9p.h, which are never changed. */
+/* Numbers of messages in include/net/9p/9p.h. They are never changed. */
 static const char *const p9_ops[] = {
 	[8] = "Tstatfs",   [12] = "Tlopen",     [14] = "Tlcreate",     [16] = "Tsymlink",
 	[18] = "Tmknod",   [20] = "Trename",    [22] = "Treadlink",    [24] = "Tgetattr",

@@ -40,16 +40,16 @@ struct protocol {
 	enum protocol_mount mount;
 };
 
-/* The rows of enum server_protocol; then, up to protocols_n, those which are not traced. */
+/* The rows of enum server_protocol; then, up to protocols_n, those that are not traced. */
 extern const struct protocol protocols[];
 extern const unsigned int protocols_n;
 
-extern const struct word_list protocol_words; /* their names, of those which are traced */
+extern const struct word_list protocol_words; /* their names, of those that are traced */
 
 /* The row of @protocol; one named "?", without figures, for a number out of range. */
 const struct protocol *protocol_at(unsigned int protocol);
 
-/* The number of the protocol called @name; SERVER_PROTOCOLS: none. */
+/* The number of the protocol called @name, or SERVER_PROTOCOLS if there is none. */
 unsigned int protocol_named(const char *name);
 
 /* The number in the table of the protocol of file system type @fs: up to FS_NAME_LEN bytes,
@@ -63,7 +63,7 @@ bool fs_has_server(const char *fs);
 /* Whether requests to the servers of file system type @fs are traced, if their module is loaded. */
 bool fs_server_is_traced(const char *fs);
 
-/* The kind of a request, by its number: Tread, READ. NULL: not known. */
+/* The kind of a request, by its number: Tread, READ. Returns NULL if not known. */
 const char *protocol_op_name(unsigned int protocol, unsigned int opcode);
 
 /* The kind of the requests of a row, as the protocol calls it. Up to SERVER_OP_LEN bytes, in @key,

@@ -34,7 +34,7 @@ static size_t index_find(const struct row_table *t, size_t row_size, const void 
 	}
 }
 
-/* Doubles the index, which stays at most half full. */
+/* Doubles the index: it stays at most half full. */
 static int index_grow(struct row_table *t, size_t row_size, size_t key_size)
 {
 	struct row_table longer = *t;
@@ -139,7 +139,7 @@ _Static_assert(offsetof(struct op_row, device_bytes) - offsetof(struct op_row, c
 	       "the sums of a row are in the order of struct op_sums");
 
 /* The maximum of @max_ns, the cell's maximum and its mean. Concurrent writers may lose the cell's
- * maximum (cell.h), which cannot be less than the mean. */
+ * maximum (cell.h). It cannot be less than the mean. */
 static uint64_t max_with(uint64_t max_ns, uint64_t cell_ns, uint64_t total_ns, uint64_t count)
 {
 	uint64_t mean = count ? total_ns / count + !!(total_ns % count) : 0;
@@ -224,7 +224,7 @@ void server_row_add(struct server_row *row, const struct server_sums *s)
 		row->sums.daemon_ns[st] += s->daemon_ns[st];
 }
 
-/* Adds @more, if not NULL, to a row's pattern. 0 or -ENOMEM. */
+/* Adds @more, if not NULL, to a row's pattern. Returns 0 or -ENOMEM. */
 static int patterns_merge(struct access_pattern **pattern, const struct access_pattern *more)
 {
 	if (!more)

@@ -24,7 +24,7 @@ struct rows {
 
 /*
  * The row of @key, without regard to its bucket. A new row is 0 except for its key. Valid until the
- * next call. NULL: out of memory.
+ * next call. Returns NULL if out of memory.
  */
 struct op_row *rows_op(struct rows *r, const struct op_key *key);
 struct rq_row *rows_rq(struct rows *r, const struct rq_key *key);
@@ -41,7 +41,7 @@ void helper_row_add(struct helper_row *row, const struct helper_sums *s);
 void site_row_add(struct site_row *row, const struct site_sums *s);
 void server_row_add(struct server_row *row, const struct server_sums *s);
 
-/* Add the sums and the histogram of another row, but not its names. 0 or -ENOMEM. */
+/* Add the sums and the histogram of another row, but not its names. Returns 0 or -ENOMEM. */
 int op_row_merge(struct op_row *row, const struct op_row *more);
 int rq_row_merge(struct rq_row *row, const struct rq_row *more);
 
@@ -51,7 +51,7 @@ uint64_t op_sums_thread_ns(const struct op_sums *s, bool is_async);
 /* Moves all rows to @sn. The caller owns the lists of @sn. */
 void rows_take(struct rows *r, struct snapshot *sn);
 
-/* Joins rows of operations or requests of @sn with the same key. 0 or -ENOMEM. */
+/* Joins rows of operations or requests of @sn with the same key. Returns 0 or -ENOMEM. */
 int rows_join(struct snapshot *sn);
 
 void rows_done(struct rows *r);

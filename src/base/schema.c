@@ -184,7 +184,7 @@ static json_t *item_describe(const struct member *m)
 	return sentence(text);
 }
 
-/* A list in @depth levels, the last of which has values. */
+/* A list in @depth levels. The last level has values. */
 static json_t *list_make(struct maker *mk, const struct member *m, int depth, bool null)
 {
 	bool inner = depth < m->list;

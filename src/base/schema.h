@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * schema.h - describes JSON: tables of members, from which JSON Schemas (json-schema.org, draft
- * 2020-12) and the manual are made. A table stands beside the code that writes the JSON:
+ * schema.h - describes JSON: tables of members. JSON Schemas (json-schema.org, draft 2020-12) and
+ * the manual are made from them. A table stands beside the code that writes the JSON:
  *
- *	static const struct member run_members[] = {
- *		{ "file", MEMBER_TEXT, .what = "name of the file" },
- *		{ "total_ns", MEMBER_TIME, .what = "time of all calls", .null = "not measured" },
- *		{ .columns = run_columns },
- *		{}
- *	};
+ * 	static const struct member run_members[] = {
+ * 		{ "file", MEMBER_TEXT, .what = "name of the file" },
+ * 		{ "total_ns", MEMBER_TIME, .what = "time of all calls", .null = "not measured" },
+ * 		{ .columns = run_columns },
+ * 		{}
+ * 	};
  *
  * A list of columns already has names, types and descriptions, so a table only points to it.
  */
@@ -56,7 +56,7 @@ struct member {
 	bool negative;                 /* the number can be below 0 */
 	bool fraction;                 /* the number can have a fraction */
 	bool huge;                     /* above 2^63 - 1, it is a string of digits */
-	/* A list (2: of lists) of such values, which .item describes, if they are no objects. */
+	/* A list (2: of lists) of such values. .item describes them if they are no objects. */
 	int list;
 	const char *item, *item_null; /* why an element may be null */
 	int most;                     /* how long it can be; 0: any length */
@@ -81,7 +81,7 @@ struct schema {
 	const struct object *others; /* the objects after the first; NULL: as the first */
 };
 
-/* Writes it as a JSON Schema. 0 or -errno. */
+/* Writes it as a JSON Schema. Returns 0 or -errno. */
 int schema_print(FILE *f, const struct schema *s);
 
 /* Calls @each for all members of @list: those of columns, of other lists and of words, too. @title:
@@ -89,7 +89,8 @@ int schema_print(FILE *f, const struct schema *s);
 void members_walk(const struct member *list,
 		  void (*each)(const struct member *m, const char *title, void *arg), void *arg);
 
-/* The object @name of the schema, or the first one if @name is "". NULL: there is none. */
+/* The object @name of the schema, or the first one if @name is "". Returns NULL if there is
+ * none. */
 const struct object *schema_object(const struct schema *s, const char *name);
 
 /* The whole description in @dst: what, when the member is there, and why it may be null. */

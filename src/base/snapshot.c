@@ -122,7 +122,7 @@ void snapshot_keep_rqs(struct snapshot *sn, snapshot_rq_fn *wanted, const void *
 	sn->n_rqs = n;
 }
 
-/* The kind of operations which a row tells of. */
+/* The kind of operations that a row tells of. */
 static unsigned int op_kind_of_row(unsigned int op)
 {
 	return op == OP_MINOR_FAULT ? OP_FAULT : op == OP_COPY_TO ? OP_COPY : op;

@@ -96,8 +96,8 @@ struct unfinished {
 	uint64_t age_ns;
 	unsigned int op;      /* enum op_kind */
 	unsigned int stratum; /* the stratum of its time now, as far as known */
-	unsigned int dev;     /* kernel dev_t of the disk whose bio of its own it waits for; 0: it
-			       * waits for none, or not known */
+	unsigned int dev;     /* kernel dev_t of the disk, if it waits for a bio that it submitted;
+			       * 0: it waits for none, or not known */
 	bool frozen;          /* with ST_LOCK: the file system is frozen */
 	unsigned int pid, tid;
 	char fs[FS_NAME_LEN];     /* as in struct op_row */
@@ -108,7 +108,7 @@ struct unfinished {
 		       * the mount point of a daemon; NULL: not known; likewise */
 };
 
-/* A thread which has waited since before the tracing began. All text is hostile. */
+/* A thread that has waited since before the tracing began. All text is hostile. */
 struct hung {
 	uint64_t age_ns;         /* since the tracing began: the wait is older */
 	unsigned int op;         /* enum op_kind; OP_NONE: the call is none, or not known */
@@ -123,7 +123,7 @@ struct hung {
 	char *server; /* as in struct unfinished; owned */
 };
 
-/* One of several files made one after another at one path: a journal, a file which an editor
+/* One of several files made one after another at one path: a journal, a file that an editor
  * replaces, a rotated log. */
 struct row_file {
 	unsigned long long row[2]; /* key.by of the row */
@@ -161,7 +161,7 @@ struct snapshot {
 	uint64_t unfinished_lost; /* whose operations in progress are not among them */
 	struct hung *hung;        /* for a server first; none if a layer is measured alone */
 	size_t n_hung;
-	uint64_t hung_refused;  /* threads which may belong there, but cannot be read */
+	uint64_t hung_refused;  /* threads that may belong there, but cannot be read */
 	uint64_t unpatterned;   /* reads, writes and requests in no pattern: no room for more
 				 * files or disks */
 	bool has_unreaped;      /* @unreaped was counted */
@@ -177,12 +177,12 @@ struct snapshot {
 	uint64_t threads_ns; /* sum over the traced threads; 0: not known */
 	struct busiest busiest;
 	uint64_t lost[LOST_N];
-	uint64_t missed; /* hits for which no program ran (recursion, nmissed) */
+	uint64_t missed; /* hits without a run of the program (recursion, nmissed) */
 	bool has_overhead;
 	uint64_t bpf_run_ns, bpf_run_cnt;
 };
 
-/* The files of the row with the key @by, @ret_n of them; NULL: only the one which the key names. */
+/* The files of the row with the key @by, @ret_n of them; NULL: only the one that the key names. */
 const struct row_file *snapshot_files(const struct snapshot *sn, const unsigned long long by[2],
 				      size_t *ret_n);
 
@@ -205,12 +205,12 @@ struct missing {
 /* The number of losses, names included. Operations that began before tracing are not lost. */
 uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed);
 
-/* Drops operations, finished or not, and threads which wait for them, on file systems of types
- * which are not in the list @fs. Empty or NULL: drops none. */
+/* Drops operations, finished or not, and threads that wait for them, on file systems of types that
+ * are not in the list @fs. Empty or NULL: drops none. */
 void snapshot_keep_fs(struct snapshot *sn, const struct opt_strings *fs);
 
 /* Drops operations of kinds outside the set @ops of 1 << enum op_kind; 0: drops none. For a layer
- * traced alone, whose rows are of all its functions. */
+ * traced alone: its rows have all its functions. */
 void snapshot_keep_ops(struct snapshot *sn, unsigned int ops);
 
 /* Drops requests for whose key @wanted is false. */

@@ -65,7 +65,7 @@ static bool ranges_have(const struct range *set, size_t n, uint32_t cp)
 	return false;
 }
 
-/* Length of the UTF-8 sequence with the first byte @c; 0: no sequence begins with @c. */
+/* Length of the UTF-8 sequence with the first byte @c, or 0 if no sequence begins with @c. */
 static size_t utf8_len(unsigned char c)
 {
 	if (c < 0x80)
@@ -216,7 +216,7 @@ size_t text_safe(char *dst, size_t cap, const char *src)
 	return text_safe_n(dst, cap, src, strlen(src));
 }
 
-/* Length of the escape at the start of @s, which must not be cut; 0 if there is none. */
+/* Length of the escape at the start of @s, or 0 if there is none. Escapes must not be cut. */
 static size_t escape_len(const char *s, size_t len)
 {
 	size_t n = len > 1 && s[0] == '\\' ? s[1] == 'x' ? 4 : 2 : 0;

@@ -55,7 +55,7 @@ int text_fit(char *dst, size_t cap, const char *safe, int width, enum text_cut c
 /*
  * Makes any bytes well-formed UTF-8 for JSON: each byte that is not part of a well-formed sequence
  * becomes U+FFFD, all else stays (json_put_text() escapes controls). The caller frees the result.
- * NULL: out of memory.
+ * Returns NULL if out of memory.
  */
 char *text_json(const char *src);
 char *text_json_n(const char *src, size_t len);
@@ -63,7 +63,7 @@ char *text_json_n(const char *src, size_t len);
 /* Whether text_json_n() leaves @src unchanged. */
 bool text_is_utf8(const char *src, size_t len);
 
-/* Any bytes in base64 (RFC 4648, padded). The caller frees it. NULL: out of memory. */
+/* Any bytes in base64 (RFC 4648, padded). The caller frees it. Returns NULL if out of memory. */
 char *text_base64(const char *src, size_t len);
 
 /* A number as text, returned by value so that it can be an argument of printf: text_ns(t).s */
@@ -71,8 +71,8 @@ struct text_num {
 	char s[24];
 };
 
-/* Writes the digits of @n before @end, which needs 20 bytes before it; returns the first digit. No
- * NUL follows. */
+/* Writes the digits of @n before @end, and returns the first digit. There are 20 bytes before @end.
+ * No NUL follows. */
 char *text_digits(char *end, uint64_t n);
 
 /* Three significant digits and the unit that fits: "690 ns", "55.3 us", "99999 s", "27.8 h",
@@ -138,7 +138,7 @@ void text_html(struct text_out *o, const char *src, size_t len);
  * attribute. */
 void text_html_safe(struct text_out *o, const char *safe);
 
-/* Writes JSON as the text of a script element: "<", ">" and "&", which only strings have, become
+/* Writes JSON as the text of a script element: "<", ">" and "&" (only strings have them) become
  * \uNNNN. */
 void text_script(struct text_out *o, const char *json, size_t len);
 
