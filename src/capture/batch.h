@@ -37,10 +37,10 @@ void batch_read_ops(struct cursor *rows);
 /* The columns of an index, without times. */
 struct rowpack batch_index(void);
 
-/* Adds records. 0, or -ENOMEM with nothing added. */
+/* Adds records. Returns 0, or -ENOMEM with nothing added. */
 int batch_add_span(struct batch *b, const struct batch_span *span);
 
-/* Makes the reserved row a record, which ended at @ns. */
+/* Makes the reserved row a record that ended at @ns. */
 void batch_added(struct batch *b, uint64_t ns);
 
 /* The head of a chunk as bytes, and back; numbers are little endian. Bytes in buffers and
@@ -65,17 +65,17 @@ void head_put(uint8_t *p, const struct chunk_head *h);
 /* Reads CHUNK_HEAD hostile bytes. False: not a head. */
 bool head_get(const uint8_t *p, struct chunk_head *h);
 
-/* Writes all @len bytes. 0 or -errno. */
+/* Writes all @len bytes. Returns 0 or -errno. */
 int bytes_write(int fd, const uint8_t *p, size_t len);
 
-/* Makes the packer of payloads, a ZSTD_CCtx. NULL: out of memory. */
+/* Makes the packer of payloads, a ZSTD_CCtx. Returns NULL if out of memory. */
 void *packer_make(void);
 
-/* Makes *@buf, of *@cap bytes, large enough for @size. 0 or -ENOMEM. */
+/* Makes *@buf, of *@cap bytes, large enough for @size. Returns 0 or -ENOMEM. */
 int bytes_reserve(uint8_t **buf, size_t *cap, size_t size);
 
 /*
- * Spans: consecutive operations which differ only in times, ranges and results. They are copied to
+ * Spans: consecutive operations that differ only in times, ranges and results. They are copied to
  * the columns at once, without a row for each.
  */
 

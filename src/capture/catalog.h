@@ -36,14 +36,14 @@ struct catalog {
 	struct catalog_thread *threads; /* [0]: no thread */
 	size_t n_files, n_threads, files_cap, threads_cap;
 	struct catalog_text *cgroups, *devices, *containers, *texts;
-	uint64_t version; /* grows with each chunk of names, which may replace names */
+	uint64_t version; /* grows with each chunk of names: the chunk may replace names */
 	struct {
 		char name[FS_NAME_LEN];
 		unsigned int probed; /* kinds of operations, 1 << kind */
 	} fs[CATALOG_FS];
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int catalog_init(struct catalog *c);
 void catalog_done(struct catalog *c);
 
@@ -54,7 +54,7 @@ int catalog_add(struct catalog *c, struct cursor *rows);
 const struct catalog_file *catalog_file(const struct catalog *c, uint64_t id);
 const struct catalog_thread *catalog_thread(const struct catalog *c, uint64_t id);
 
-/* Name of a cgroup, of its container or of a device; NULL: not known. */
+/* Name of a cgroup, of its container or of a device, or NULL if not known. */
 const char *catalog_cgroup(const struct catalog *c, uint64_t id);
 const char *catalog_container(const struct catalog *c, uint64_t cgroup);
 const char *catalog_device(const struct catalog *c, uint64_t dev);

@@ -28,7 +28,7 @@ static void names_check(struct event_names *n, const struct catalog *c)
 }
 
 /* The path of a block device that no process opened by name: its pages were faulted in, or its file
- * system read its own data. NULL: not known. */
+ * system read its own data. Returns NULL if not known. */
 static char *disk_path(const struct catalog *c, const struct catalog_file *f)
 {
 	const char *disk = catalog_device(c, FILE_KEY_DEV(f->key));
@@ -106,7 +106,7 @@ static const char *call_find(struct event_names *n, unsigned short call,
 	return slot->name;
 }
 
-/* Whether the call @name, which may be NULL, seeks. Its offset and length are its arguments. */
+/* Whether the call @name seeks. @name may be NULL. Its offset and length are its arguments. */
 static bool is_seek(const char *name)
 {
 	return name && !strcmp(name, "lseek");

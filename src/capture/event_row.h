@@ -68,7 +68,7 @@ struct event_row {
 void event_row_fill(struct event_row *ret, struct event_names *names, const struct recording *rec,
 		    const struct stored_event *ev, const char *(*call_name)(unsigned short call));
 
-/* Name of the error that an operation returned; NULL: no error. */
+/* Name of the error that an operation returned, or NULL if there is no error. */
 const char *event_row_error(const struct event_row *s);
 
 /* Name of a request's disk; NULL: not known, or an operation. */

@@ -244,8 +244,8 @@ static void put_header(struct json *j, const struct header_run *run)
 	json_put_end(j, '}');
 }
 
-/* Ends the JSON written by @j to an open_memstream() with its text in *@text. Returns the text;
- * NULL: out of memory. */
+/* Ends the JSON written by @j to an open_memstream() with its text in *@text. Returns the text, or
+ * NULL if out of memory. */
 static char *text_taken(struct json *j, char **text)
 {
 	int err = text_end(&j->out);
@@ -590,7 +590,7 @@ static void daemon_parse(struct server_sums *s, const json_t *j)
 		s->daemon_ns[st] = json_integer_value(json_array_get(ns, st));
 }
 
-/* Older recordings have NFS and FUSE, without their names. 0 or -EBADMSG. */
+/* Older recordings have NFS and FUSE, without their names. Returns 0 or -EBADMSG. */
 static int protocol_parse(struct server_key *key, const json_t *name)
 {
 	const char *text = json_string_value(name);

@@ -26,7 +26,7 @@ struct header_mount {
 	char *type, *point, *source; /* owned; NULL: not in the recording */
 };
 
-/* Figures that may be missing, beside strata. */
+/* Figures that may be missing, other than strata. */
 enum { MISSING_IN_REQUESTS, MISSING_IN_URING, MISSING_IN_AIO, MISSING_IN_FAULTS, MISSING_IN_N };
 
 /* The names of MISSING_IN_* in a header. */
@@ -37,7 +37,7 @@ struct header {
 	char *kernel, *host, *boot_id; /* NULL: not known */
 	char *argv;                    /* the command line, a list in JSON; NULL: not known */
 	/* the options of the command line, without the name of the recording and without the words
-	 * of a command, but with its "--"; NULL: not known */
+	 * of a command, but with its "--", or NULL if not known */
 	char *options;
 	enum machine machine;                        /* the architecture of system call numbers */
 	char *stratum[ST_N], *missing[MISSING_IN_N]; /* why a stratum or figure was not measured;
@@ -72,7 +72,7 @@ struct header_run {
 	unsigned int n_triggers;
 };
 
-/* Describes a run on this machine, as JSON. For free(); NULL: out of memory. */
+/* Describes a run on this machine, as JSON. The caller frees the result; NULL if out of memory. */
 char *header_text(const struct header_run *run);
 
 /* Reads @len hostile bytes. 0, -EBADMSG or -ENOMEM; call header_done() in any case. */
@@ -110,7 +110,7 @@ void ending_done(struct ending *e);
 /* Writes the disks and partitions of this machine, each with its disk and lower devices. */
 void header_put_devices(struct json *j);
 
-/* Reads devices from the hostile @list, which may be NULL. @d must be all 0. */
+/* Reads devices from the hostile @list. It may be NULL. @d must be all 0. */
 void header_parse_devices(struct devices *d, const json_t *list);
 
 #endif

@@ -121,8 +121,8 @@ void intake_done(struct intake *in)
 	container_names_done(&in->container_names);
 }
 
-/* Generations of names. Each has a range of ids of its own, so that a recording can have records
- * of several generations. A range is used again when no record in memory refers to it. */
+/* Generations of names. Each has a separate range of ids, so that a recording can have records of
+ * several generations. A range is used again when no record in memory refers to it. */
 
 static bool names_are_many(const struct intake *in)
 {
@@ -199,7 +199,7 @@ static void device_meet(struct intake *in, unsigned int dev)
 	write_text(in, NAME_DEVICE, dev, 0, name);
 }
 
-/* Writes the name of the container of @cgroup. False: the name is not known. */
+/* Writes the name of the container of @cgroup. Returns false if the name is not known. */
 static bool container_write(struct intake *in, uint64_t cgroup, struct container *c)
 {
 	container_names_find(&in->container_names, c);
@@ -295,7 +295,7 @@ static struct intake_thread *thread_meet(struct intake *in, const struct sent_wh
 	return t;
 }
 
-/* The id of a thread; 0: not known. */
+/* The id of a thread, or 0 if not known. */
 static uint64_t thread_id(struct intake *in, const struct sent_who *who)
 {
 	struct intake_thread *t = in->last_thread;
@@ -383,7 +383,7 @@ static bool is_unnamed(const struct intake_file *f)
 	return !f->named && !FILE_KEY_IS_BDEV(f->id.key);
 }
 
-/* Adds a new file, with its @name if known. NULL: out of memory. */
+/* Adds a new file, with its @name if known. Returns NULL if out of memory. */
 static struct intake_file *file_meet(struct intake *in, const struct sent_file_id *id,
 				     const struct file_name *name)
 {
@@ -403,7 +403,7 @@ static struct intake_file *file_meet(struct intake *in, const struct sent_file_i
 	return f;
 }
 
-/* The id of a file; 0: none. */
+/* The id of a file, or 0 if there is none. */
 static uint64_t file_id(struct intake *in, const struct sent_file_id *id)
 {
 	struct intake_file *f;
@@ -490,7 +490,7 @@ static void handle_take(struct intake *in, const struct sent_op *s,
 	writer_handle(in->w, &op);
 }
 
-/* The id of a helper; 0: none. */
+/* The id of a helper, or 0 if there is none. */
 static uint64_t helper_id(struct intake *in, const struct waker *helper)
 {
 	struct sent_who who = { .pid = helper->pid, .tid = helper->tid };

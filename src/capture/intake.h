@@ -34,7 +34,7 @@ struct intake_event {
 
 enum {
 	INTAKE_NAMES = 1 << 14,      /* threads or files of a generation of names */
-	INTAKE_IDS = 3 << 13,        /* ids for a generation, which may have some more names */
+	INTAKE_IDS = 3 << 13,        /* ids for a generation; it may have some more names */
 	INTAKE_GENERATIONS = 1 << 6, /* in memory at once, at most */
 };
 
@@ -42,7 +42,8 @@ struct intake {
 	struct writer *w;
 	/* Delivers the names sent before the current record, by calling intake_name(). */
 	void (*names)(void *arg);
-	/* The name of a file system type, and operations with a probed layer. False: not known. */
+	/* The name of a file system type, and operations with a probed layer. Returns false if not
+	 * known. */
 	bool (*fs)(void *arg, unsigned int slot, char ret_name[FS_NAME_LEN],
 		   unsigned int *ret_probed);
 	/*
@@ -83,7 +84,7 @@ void intake_record(struct intake *in, const void *data, size_t len);
 void intake_name(struct intake *in, const void *data, size_t len);
 
 /* Ids up to this one may have no name in memory, and readers want a name for each id: the last
- * argument of writer_tail_copy(). 0: all have names. */
+ * argument of writer_tail_copy(). Returns 0 if all have names. */
 uint64_t intake_unnamed_ids(const struct intake *in);
 
 /* Call at the end: writes names again if they are better known than at the first record. */

@@ -123,7 +123,7 @@ int reader_next(struct reader *r, struct reason *why)
 	return 1;
 }
 
-/* Unpacks the payload of a chunk. 0, or -1 with @why. */
+/* Unpacks the payload of a chunk. Returns 0, or -1 with @why. */
 static int chunk_unpack(struct reader *r, struct reason *why)
 {
 	size_t n;

@@ -29,8 +29,8 @@ struct reader {
 	void *zstd;
 };
 
-/* Starts to read @f, called @name in messages. 0, or -1 with @why: not a recording, or of a later
- * version. Call reader_done() in any case. */
+/* Starts to read @f, called @name in messages. Returns 0, or -1 with @why: not a recording, or of a
+ * later version. Call reader_done() in any case. */
 int reader_begin(struct reader *r, FILE *f, const char *name, struct reason *why);
 void reader_done(struct reader *r);
 
@@ -38,7 +38,8 @@ void reader_done(struct reader *r);
  * damaged. */
 int reader_next(struct reader *r, struct reason *why);
 
-/* Records of a chunk, @columns numbers each; valid until the next chunk. 0, or -1 with @why. */
+/* Records of a chunk, @columns numbers each; valid until the next chunk. Returns 0, or -1 with
+ * @why. */
 int reader_rows(struct reader *r, unsigned int columns, struct cursor *ret_rows,
 		struct reason *why);
 

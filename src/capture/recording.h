@@ -45,8 +45,8 @@ struct recording {
 	bool in_chunk;
 };
 
-/* Reads the header of @f, called @name in messages. 0, or -1 with @why; call recording_close() in
- * any case. @f stays the caller's. */
+/* Reads the header of @f, called @name in messages. Returns 0, or -1 with @why; call
+ * recording_close() in any case. @f stays the caller's. */
 int recording_open(struct recording *r, FILE *f, const char *name, struct reason *why);
 void recording_close(struct recording *r);
 

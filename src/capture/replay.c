@@ -159,13 +159,13 @@ static ssize_t host_number(struct replay *r, const struct recording *rec)
 	return list[r->n_hosts] ? (ssize_t)r->n_hosts++ : -ENOMEM;
 }
 
-/* Whether operations of several hosts have rows of their own. */
+/* Whether operations of several hosts have separate rows. */
 static bool ops_are_apart(enum by_key by)
 {
 	return by != BY_NONE && by != BY_COMM && by != BY_CACHE && by != BY_SERVER;
 }
 
-/* The rows for operations or requests of @rec. NULL: out of memory. */
+/* The rows for operations or requests of @rec. Returns NULL if out of memory. */
 static struct replay_rows *rows_of(struct replay *r, struct replay_interval *iv,
 				   const struct recording *rec, bool are_ops)
 {
@@ -211,7 +211,7 @@ struct replay_fs {
 
 enum { FS_KEY_FIRST = 16 };
 
-/* The number of a file system of @rec in keys; 0: out of memory. */
+/* The number of a file system of @rec in keys, or 0 if out of memory. */
 static uint64_t fs_key(struct replay *r, const struct recording *rec, uint64_t fs)
 {
 	const char *name = catalog_fs(&rec->catalog, fs);
@@ -262,7 +262,8 @@ static struct replay_interval *interval_at(struct replay *r, const struct record
 	return &list[i];
 }
 
-/* Starts a row with key @by: sets its text, or keeps the name of @f for later. 0 or -ENOMEM. */
+/* Starts a row with key @by: sets its text, or keeps the name of @f for later. Returns 0 or
+ * -ENOMEM. */
 static int row_begin(struct replay *r, struct replay_rows *of, const struct recording *rec,
 		     const struct catalog_file *f, const unsigned long long by[2], char **ret_by)
 {
@@ -283,7 +284,8 @@ static int row_begin(struct replay *r, struct replay_rows *of, const struct reco
 		       : -ENOMEM;
 }
 
-/* Adds a read or write of a file, whose offset is known, to the pattern of its row. 0 or -ENOMEM.
+/* Adds a read or write of a file, whose offset is known, to the pattern of its row. Returns 0 or
+ * -ENOMEM.
  */
 static int op_pattern_add(struct op_row *row, const struct stored_op *op)
 {
@@ -364,7 +366,7 @@ static int request_row_begin(struct replay *r, struct replay_rows *of, const str
 	return row_begin(r, of, rec, f, row->key.by, &row->by);
 }
 
-/* Adds a read or write to the pattern of its row. 0 or -ENOMEM. */
+/* Adds a read or write to the pattern of its row. Returns 0 or -ENOMEM. */
 static int request_pattern_add(struct rq_row *row, const struct stored_request *rq)
 {
 	if ((rq->op != RQ_READ && rq->op != RQ_WRITE) || !rq->bytes)
@@ -466,8 +468,8 @@ static int slowest_add(struct replay *r, struct replay_interval *iv, const struc
 	return slow_requests_find(place, rec, &r->recent);
 }
 
-/* Adds a request in the interval @iv to those of the slowest operations, which may have come before
- * their requests. */
+/* Adds a request in the interval @iv to those of the slowest operations. An operation may have come
+ * before its requests. */
 static int slow_requests_add(struct replay *r, const struct replay_interval *iv,
 			     const struct recording *rec, const struct stored_request *rq)
 {
@@ -547,7 +549,7 @@ static unsigned int missing_layers(const struct replay *r, const struct op_row *
 	return set | async_unmeasured(row->key.op, row->key.call);
 }
 
-/* Puts @host before the key @by, or in its place. 0 or -ENOMEM. */
+/* Puts @host before the key @by, or in its place. Returns 0 or -ENOMEM. */
 static int host_put(enum by_key what, const char *host, char **by)
 {
 	char *text = NULL;
@@ -563,8 +565,8 @@ static int host_put(enum by_key what, const char *host, char **by)
 	return text ? 0 : -ENOMEM;
 }
 
-/* Names the host in the rows of @sn, which are all of host number @number, and makes their keys
- * different from those of other hosts. 0 or -ENOMEM. */
+/* All rows of @sn belong to host number @number. Names the host in them, and makes their keys
+ * different from those of other hosts. Returns 0 or -ENOMEM. */
 static int host_name(const struct replay *r, size_t number, struct snapshot *sn)
 {
 	const char *host = r->hosts[number];
@@ -600,7 +602,7 @@ static int rows_append(void **to, size_t *n_to, void *from, size_t n, size_t siz
 	return 0;
 }
 
-/* Moves the rows @of host number @host to @sn; 0: they are of all hosts. 0 or -ENOMEM. */
+/* Moves the rows @of host number @host (0: of all hosts) to @sn. Returns 0 or -ENOMEM. */
 static int host_take(struct replay *r, struct replay_rows *of, size_t host, struct snapshot *sn)
 {
 	struct snapshot own = {};

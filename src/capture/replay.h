@@ -28,7 +28,8 @@ struct replay_conf {
 	uint64_t first_ns;    /* beginning of the first interval, CLOCK_REALTIME */
 	uint64_t slowest_max; /* operations to keep */
 	bool patterns;        /* rows of a file's reads or writes, or of a disk's, have patterns */
-	bool hosts; /* the recordings are of several hosts, which requests and most keys name */
+	bool hosts; /* the recordings are from several hosts: requests and most keys name the host
+		     */
 	const struct opt_strings *slowest_fs; /* only on these file system types; NULL: all */
 };
 
@@ -63,19 +64,19 @@ struct replay {
 
 enum { REPLAY_INTERVALS = 10000 };
 
-/* Adds @ev of @rec. At first @r is all 0, except for its conf. 0, or -1 with @why. */
+/* Adds @ev of @rec. At first @r is all 0, except for its conf. Returns 0, or -1 with @why. */
 int replay_add(struct replay *r, const struct recording *rec, const struct stored_event *ev,
 	       struct reason *why);
 
 /* Call after the last event of @rec: adds its losses and file system types. */
 void replay_end(struct replay *r, const struct recording *rec);
 
-/* Moves the rows of interval @i to @sn; the caller then owns its lists. 0 or -ENOMEM. */
+/* Moves the rows of interval @i to @sn; the caller then owns its lists. Returns 0 or -ENOMEM. */
 int replay_take(struct replay *r, size_t i, struct snapshot *sn);
 
 void replay_done(struct replay *r);
 
-/* The keys of rows, which whatever sums up recordings shares. */
+/* The keys of rows, shared by all code that sums up recordings. */
 
 /* Sets the key for thread @t and file @f; @by must be all 0. */
 void row_key_set(unsigned long long by[2], enum by_key what, const struct catalog_thread *t,
@@ -85,7 +86,7 @@ void row_key_set(unsigned long long by[2], enum by_key what, const struct catalo
  * names are known. */
 char *row_key_text(const struct recording *rec, enum by_key what, const unsigned long long by[2]);
 
-/* The name of a disk, or "major:minor". For free(); NULL: out of memory. */
+/* The name of a disk, or "major:minor". The caller frees the result; NULL if out of memory. */
 char *device_text(const struct recording *rec, uint64_t dev);
 
 #endif

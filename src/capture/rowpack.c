@@ -2,10 +2,10 @@
 /*
  * rowpack.c - packs rows into columns of bytes, and unpacks them.
  *
- * Rows wait in a block, which is packed column by column. Most columns have one value in all rows;
- * a tight loop checks this with two instructions a value. Bytes of a column are written when its
- * first different value comes. Room in the columns is reserved before a row is taken, so packing
- * never fails.
+ * Rows wait in a block. A block is packed column by column. Most columns have one value in all
+ * rows; a tight loop checks this with two instructions a value. Bytes of a column are written when
+ * its first different value comes. Room in the columns is reserved before a row is taken, so
+ * packing never fails.
  */
 #include "capture/rowpack.h"
 
@@ -90,7 +90,7 @@ static uint8_t *column_begin(struct packed_column *c, enum pack_code code, uint6
 	return p;
 }
 
-/* Sets @ret_differ, for each column, to the bits in which some row of the block differs from the
+/* Sets @ret_differ, for each column, to the bits that differ between some row of the block and the
  * chunk's first row. Wider registers halve the instructions. */
 #ifdef __x86_64__
 __attribute__((target_clones("avx2", "default")))
@@ -137,7 +137,7 @@ INLINE unsigned int varint_short(uint64_t v, uint64_t *ret_bytes)
 
 /*
  * Writes varints of @n values, @step apart, or of their differences (to @last in the first). A
- * value equal to the one before has the same bytes, which are stored eight at a time. @p must have
+ * value equal to the one before has the same bytes: they are stored eight at a time. @p must have
  * room for VARINT_MAX bytes more.
  */
 INLINE uint8_t *varints_put(uint8_t *p, const uint64_t *v, size_t step, unsigned int n, bool delta,

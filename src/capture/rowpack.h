@@ -51,11 +51,11 @@ struct rowpack {
 	struct packed_column at[PACK_COLUMNS];
 };
 
-/* Adds a row of c->n values. 0, or -ENOMEM with the columns unchanged. */
+/* Adds a row of c->n values. Returns 0, or -ENOMEM with the columns unchanged. */
 int rowpack_add(struct rowpack *c, const uint64_t *row);
 
-/* Room for a row, which is added without a copy: the caller writes c->n values, and rowpack_added()
- * takes the row. NULL: -ENOMEM. */
+/* Room for a row, added without a copy: the caller writes c->n values, and rowpack_added() takes
+ * the row. NULL: -ENOMEM. */
 uint64_t *rowpack_room(struct rowpack *c);
 void rowpack_added(struct rowpack *c);
 
@@ -65,8 +65,8 @@ struct pack_values {
 	size_t step;
 };
 
-/* Adds @n rows, at most PACK_SPAN, given by their c->n columns. 0, or -ENOMEM with the columns
- * unchanged. */
+/* Adds @n rows, at most PACK_SPAN, given by their c->n columns. Returns 0, or -ENOMEM with the
+ * columns unchanged. */
 int rowpack_add_span(struct rowpack *c, unsigned int n, const struct pack_values *columns);
 
 /* The most bytes that rowpack_put() writes. */
@@ -97,7 +97,7 @@ struct cursor {
 
 /*
  * Opens @n columns of @rows rows in @len hostile bytes. Columns missing in the bytes are 0 in all
- * rows; columns after the first @n are skipped. 0 or -EBADMSG.
+ * rows; columns after the first @n are skipped. Returns 0 or -EBADMSG.
  */
 int cursor_open(struct cursor *c, unsigned int n, unsigned int rows, const uint8_t *bytes,
 		size_t len);

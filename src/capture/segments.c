@@ -55,7 +55,7 @@ size_t segments_pack(uint8_t *dst, const struct segments *s, const uint64_t stra
 	return p - dst;
 }
 
-/* The layers of an operation that never left the CPU. False: it did. */
+/* The layers of an operation that never left the CPU. Returns false if it did. */
 static bool segments_of_cpu(struct segments *ret, const struct stored_op *op)
 {
 	uint64_t ns;
@@ -72,7 +72,8 @@ static bool segments_of_cpu(struct segments *ret, const struct stored_op *op)
 	return true;
 }
 
-/* Reads the durations of the segments, whose strata are at @strata. False: damaged. */
+/* Reads the durations of the segments with the strata at @strata. Returns false if they are
+ * damaged. */
 static bool durations_unpack(struct segments *ret, const struct stored_op *op,
 			     const uint8_t *strata, const uint8_t **at, const uint8_t *end)
 {

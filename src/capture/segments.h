@@ -16,12 +16,13 @@
 enum { SEGMENTS_BYTES = 1 + SEGMENTS_MAX + SEGMENTS_MAX * 8 + 5 };
 
 /* Writes @s, with n segments from 1 on, of an operation with @strata. Returns the length, at most
- * SEGMENTS_BYTES; 0: they do not add up to the strata, so the order is not known. */
+ * SEGMENTS_BYTES. Returns 0 if they do not add up to the strata: then the order is not known. */
 size_t segments_pack(uint8_t *dst, const struct segments *s, const uint64_t strata[ST_N]);
 
 /*
- * The order of @op's time, from @len hostile bytes; NULL: these are gone. An operation which never
- * left the CPU has no stored segments: its order is the order of the layers. False: not known.
+ * The order of @op's time, from @len hostile bytes, or NULL if these are gone. An operation that
+ * never left the CPU has no stored segments: its order is the order of the layers. Returns false if
+ * not known.
  *
  * The segments of a stratum add up to the time in it, unless some are merged: their time is the
  * rest.

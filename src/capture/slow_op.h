@@ -20,16 +20,16 @@ struct slow_op {
 	uint64_t fs; /* identity of the file system type, as in the rows of the snapshot */
 	struct sent_who who;
 	unsigned int dev;         /* kernel dev_t of the file system */
-	unsigned int disk;        /* of the file system which has the file of overlayfs; else 0 */
+	unsigned int disk;        /* the file system with the file of overlayfs; else 0 */
 	uint64_t ino;             /* 0: no file */
 	struct segments segments; /* valid if has_segments: else the order is not known */
 	bool has_segments;
 	struct file_name file;
 	uint64_t lock_ns;         /* its longest wait for a lock; 0: none, or not recorded */
-	struct waker lock_holder; /* the thread which released this lock */
+	struct waker lock_holder; /* the thread that released this lock */
 	uint64_t slept_ns;        /* its longest sleep for an unknown reason; 0: none, or not
 				   * recorded */
-	struct waker woken_by;  /* the thread which ended this sleep; tid 0: not known; op, stratum:
+	struct waker woken_by;  /* the thread that ended this sleep; tid 0: not known; op, stratum:
 				 * what it was doing, as of lock_holder */
 	struct waker helper;    /* ended its longest sleep with a helper at work for it; tid 0:
 				 * none; op, stratum: not known */
@@ -43,7 +43,7 @@ struct slow_op {
 void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s);
 
 /* Makes a place in @list, the slowest @n of at most @max operations, slowest first, for one of
- * @total_ns. The caller fills the place. NULL: @max others were slower. */
+ * @total_ns. The caller fills the place. Returns NULL if @max others were slower. */
 struct slow_op *slowest_place(struct slow_op *list, size_t *n, size_t max, uint64_t total_ns);
 
 #endif

@@ -56,8 +56,8 @@ static uint64_t request_ns(const struct slow_request *r)
 	return r->tag_ns + r->queue_ns + r->device_ns;
 }
 
-/* Makes a place for a request which took @ns and was submitted at @at_ns, in order; the shortest
- * one goes if there is no room. NULL: all others took longer. */
+/* Makes a place for a request that took @ns and was submitted at @at_ns, in order; the shortest one
+ * goes if there is no room. NULL: all others took longer. */
 static struct slow_request *place_make(struct slow_requests *s, uint64_t ns, int64_t at_ns)
 {
 	size_t i = 0;

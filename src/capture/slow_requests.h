@@ -41,7 +41,7 @@ struct recent_requests {
 	uint64_t n;                  /* requests so far */
 };
 
-/* Adds a request. 0 or -ENOMEM. */
+/* Adds a request. Returns 0 or -ENOMEM. */
 int recent_add(struct recent_requests *r, const struct stored_request *rq);
 void recent_done(struct recent_requests *r);
 
@@ -49,15 +49,15 @@ void recent_done(struct recent_requests *r);
  * Whether @rq, submitted by thread @tid (0: not known), belongs to @op of the same recording: @op's
  * thread submitted it during the operation; or @op's helper had it in flight during the operation;
  * or a wait of @op for the device ended at its completion. The first does not count for requests of
- * io_uring and libaio, of which a thread has many at a time.
+ * io_uring and libaio: a thread has many of these at a time.
  */
 bool request_belongs(const struct slow_op *op, const struct stored_request *rq, unsigned int tid);
 
-/* Adds @rq of @rec to the requests of @op, if it belongs to @op. 0 or -ENOMEM. */
+/* Adds @rq of @rec to the requests of @op, if it belongs to @op. Returns 0 or -ENOMEM. */
 int slow_request_add(struct slow_op *op, const struct recording *rec,
 		     const struct stored_request *rq);
 
-/* Adds the requests so far. 0 or -ENOMEM. */
+/* Adds the requests so far. Returns 0 or -ENOMEM. */
 int slow_requests_find(struct slow_op *op, const struct recording *rec,
 		       const struct recent_requests *recent);
 

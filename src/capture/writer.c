@@ -11,7 +11,7 @@
 #include "capture/batch.h"
 #include "capture/segments.h"
 
-/* A copy of the chunk @bytes, head included; the caller frees it. NULL: out of memory. */
+/* A copy of the chunk @bytes, head included; the caller frees it. Returns NULL if out of memory. */
 static struct tail_chunk *tail_copy(const struct chunk_head *h, const uint8_t *bytes)
 {
 	size_t len = CHUNK_HEAD + h->packed;
@@ -30,7 +30,7 @@ static size_t tail_size(const struct tail_chunk *c)
 	return sizeof(*c) + CHUNK_HEAD + c->head.packed;
 }
 
-/* Adds a copy. 0 or -ENOMEM. */
+/* Adds a copy. Returns 0 or -ENOMEM. */
 static int tail_add(struct tail *k, const struct chunk_head *h, const uint8_t *bytes)
 {
 	struct tail_chunk *c = tail_copy(h, bytes);
@@ -106,7 +106,7 @@ static void tail_drop(struct tail *k, uint64_t since_ns, struct tail_sums *dropp
 }
 
 /* Drops the oldest chunks of records until @bytes are left, or only names. Returns the last end of
- * the dropped records; 0: none. */
+ * the dropped records, or 0 if there is none. */
 static uint64_t tail_shorten(struct tail *k, size_t bytes, struct tail_sums *dropped)
 {
 	struct tail_chunk *before = NULL, *c;
@@ -125,7 +125,7 @@ static uint64_t tail_shorten(struct tail *k, size_t bytes, struct tail_sums *dro
 	return cut_ns;
 }
 
-/* The end of the first record; 0: no records. */
+/* The end of the first record, or 0 if there are no records. */
 static uint64_t tail_since(const struct tail *k)
 {
 	uint64_t first = 0;
@@ -197,7 +197,7 @@ static int chunk_write(struct writer *w, const struct chunk_head *h, const uint8
 	return 0;
 }
 
-/* Packs h->raw bytes of w->raw after the head in w->packed. 0 or -errno. */
+/* Packs h->raw bytes of w->raw after the head in w->packed. Returns 0 or -errno. */
 static int chunk_pack(struct writer *w, struct chunk_head *h)
 {
 	size_t room = ZSTD_compressBound(h->raw), n;
@@ -234,7 +234,7 @@ static void keep_last(struct writer *w, uint64_t now)
 	dropped_count(w, &old);
 }
 
-/* Writes the chunk in w->packed to the next file. 0 or -errno. */
+/* Writes the chunk in w->packed to the next file. Returns 0 or -errno. */
 static int chunk_put_next(struct writer *w, const struct chunk_head *h)
 {
 	struct tail_chunk *k = tail_copy(
@@ -247,7 +247,7 @@ static int chunk_put_next(struct writer *w, const struct chunk_head *h)
 	return err;
 }
 
-/* Keeps the chunk in w->packed. 0 or -ENOMEM. */
+/* Keeps the chunk in w->packed. Returns 0 or -ENOMEM. */
 static int chunk_keep(struct writer *w, const struct chunk_head *h)
 {
 	int err = tail_add(&w->tail, h, w->packed);
@@ -474,7 +474,7 @@ int writer_begin(struct writer *w, int fd, const char *header)
 	return file_begin(w, fd, header);
 }
 
-/* Begins another file. 0 or -errno. */
+/* Begins another file. Returns 0 or -errno. */
 static int file_restart(struct writer *w, int fd, const char *header)
 {
 	w->last = (struct chunk_head){};
@@ -482,7 +482,7 @@ static int file_restart(struct writer *w, int fd, const char *header)
 	return file_begin(w, fd, header);
 }
 
-/* Writes the chunks in memory. 0 or -errno. */
+/* Writes the chunks in memory. Returns 0 or -errno. */
 static int tail_put(struct writer *w)
 {
 	int err = 0;
@@ -578,7 +578,8 @@ void writer_close(struct writer *w)
 		tail_write(w);
 }
 
-/* Drops the last chunk of records and everything after it. False: no such chunk. */
+/* Drops the last chunk of records and everything after it. Returns false if there is no such
+ * chunk. */
 static bool last_take_back(struct writer *w)
 {
 	if (!w->is_file || !w->last.rows)

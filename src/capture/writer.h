@@ -39,7 +39,7 @@ struct writer {
 	uint64_t keep_ns;  /* write only records of the last keep_ns, at the end; 0: all, at once */
 	size_t keep_bytes; /* with keep_ns: memory for them; older ones go first; 0: no limit */
 	/* Called when the file has max_bytes: ends it by writer_end(), and continues by
-	 * writer_restart(). 0 or -errno. NULL: the recording ends. */
+	 * writer_restart(). Returns 0 or -errno. NULL: the recording ends. */
 	int (*next)(void *arg);
 	void *next_arg;
 	uint64_t bytes;         /* written so far, to this file */
@@ -62,12 +62,12 @@ struct writer {
 };
 
 /*
- * Starts a file at @fd, which must be empty, with the text of its header chunk. @w must be all 0,
- * except for max_bytes, and keep_ns or next. 0 or -errno; call writer_done() in any case.
+ * Starts a file at @fd with the text of its header chunk. The file must be empty. @w must be all 0,
+ * except for max_bytes, and keep_ns or next. Returns 0 or -errno; call writer_done() in any case.
  */
 int writer_begin(struct writer *w, int fd, const char *header);
 
-/* Continues in another empty file, with a header of its own and all names so far. 0 or -errno. */
+/* Continues in another empty file, with a new header and all names so far. Returns 0 or -errno. */
 int writer_restart(struct writer *w, int fd, const char *header);
 
 /*
@@ -81,8 +81,8 @@ void writer_request(struct writer *w, const struct stored_request *rq);
 void writer_ops(struct writer *w, const struct batch_span *span);
 
 /* As writer_op(), without a copy: room for an operation to be filled, then added with its end,
- * @end_ns. NULL: the operation is lost, and counted. At writer_op_text() there is room for the
- * bytes of its segments; @text_len of them are there. */
+ * @end_ns. Returns NULL if the operation is lost, and counted. At writer_op_text() there is room
+ * for the bytes of its segments; @text_len of them are there. */
 struct stored_op *writer_op_room(struct writer *w);
 uint8_t *writer_op_text(struct writer *w);
 void writer_op_added(struct writer *w, uint64_t end_ns, size_t text_len);
@@ -101,13 +101,14 @@ void writer_name(struct writer *w, const struct stored_name *n, const char *text
 /* Writes all records so far, so that they survive a crash. */
 void writer_flush(struct writer *w);
 
-/* With keep_ns: the end of the first record in memory, CLOCK_MONOTONIC; 0: no records. */
+/* With keep_ns: the end of the first record in memory, CLOCK_MONOTONIC, or 0 if there are no
+ * records. */
 uint64_t writer_tail_since(struct writer *w);
 
 /*
- * With keep_ns: writes the records in memory to @fd as a recording of its own, with @header and
- * @end. @w is of no use then, except for writer_done(): to be called in a forked process, while
- * this one goes on. @unnamed_ids: threads and files up to this id first get an empty name. 0 or
+ * With keep_ns: writes the records in memory to @fd as a separate recording, with @header and @end.
+ * @w is of no use then, except for writer_done(): to be called in a forked process, while this one
+ * goes on. @unnamed_ids: threads and files up to this id first get an empty name. Returns 0 or
  * -errno.
  */
 int writer_tail_copy(struct writer *w, int fd, const char *header, const char *end,
@@ -130,8 +131,8 @@ void writer_tail_begin(struct writer *w, const char *header);
 /* Call before writer_end(), after the last record: writes all records and chunks in memory. */
 void writer_close(struct writer *w);
 
-/* Writes @end, the text of the last chunk, and the index. False: no room, so a chunk of records was
- * dropped and counted as lost; make @end again, and retry. */
+/* Writes @end, the text of the last chunk, and the index. Returns false if there is no room, so a
+ * chunk of records was dropped and counted as lost; make @end again, and retry. */
 bool writer_end(struct writer *w, const char *end);
 
 void writer_done(struct writer *w);
