@@ -125,7 +125,8 @@ static int resolve_layer(struct breakdown *b, struct reason *why)
 	return 0;
 }
 
-/* An option that the page would ignore, or which asks for another output; NULL: none is given. */
+/* An option that the page would ignore, or that asks for another output, or NULL if none is
+ * given. */
 static const char *not_for_page(const struct breakdown *b)
 {
 	const struct run_opts *run = &b->io.run.opts;
@@ -142,7 +143,8 @@ static const char *not_for_page(const struct breakdown *b)
 				  : NULL;
 }
 
-/* With --html, checks the options and sets those which the page implies. 0, or -1 with @why. */
+/* With --html, checks the options and sets those that the page implies. Returns 0, or -1 with
+ * @why. */
 static int resolve_page(struct breakdown *b, struct reason *why)
 {
 	const char *other = b->html ? not_for_page(b) : NULL;

@@ -142,7 +142,7 @@ static bool goes_on(void *arg, uint64_t bytes)
 	return !interrupt_came();
 }
 
-/* Each side has a filter of its own: a filter keeps state, and the sides are read at once. */
+/* Each side has a separate filter: a filter keeps state, and the sides are read at once. */
 static void filters_set(struct compare_cmd *o)
 {
 	char looked_for[FILTERS_TEXT], of_ops[64];
@@ -167,7 +167,7 @@ static void filters_set(struct compare_cmd *o)
 	}
 }
 
-/* Sets the part of the time for each side. 0, or -1 with @why. */
+/* Sets the part of the time for each side. Returns 0, or -1 with @why. */
 static int part_set(struct compare_cmd *o, struct reason *why)
 {
 	const struct recording_part *part = &o->part;
@@ -260,7 +260,7 @@ static void *side_read(void *arg)
 	return NULL;
 }
 
-/* The size of all files; 0: not known. */
+/* The size of all files, or 0 if not known. */
 static uint64_t bytes_of(const struct compare_cmd *o)
 {
 	uint64_t sum = 0;
@@ -306,14 +306,14 @@ static int sides_read(struct compare_cmd *o)
 	for (int side = 0; side < SIDES; side++) {
 		struct side *s = &o->sides[side];
 
-		/* of the same file, or of how it is called, the same is wrong */
+		/* the same file, or the way it is named, is wrong on both sides */
 		if (s->status && !(status && (o->inputs.at || status == EXIT_USAGE)))
 			status = cmd_fail(&s->why);
 	}
 	return o->sides[BASE].status < 0 || o->sides[NEW].status < 0 ? -status : status;
 }
 
-/* Refuses an --at or --from past the end. 0, or -1 with @why. */
+/* Refuses an --at or --from past the end. Returns 0, or -1 with @why. */
 static int part_reached(const struct compare_cmd *o, struct reason *why)
 {
 	const struct series *after = &o->sides[NEW].runs[0];

@@ -25,7 +25,7 @@ const struct opt compare_inputs_opts[] = {
 	{},
 };
 
-/* Adds the files matched by patterns. 0, or -1 with @why. */
+/* Adds the files matched by patterns. Returns 0, or -1 with @why. */
 static int patterns_add(struct compare_inputs *in, enum compare_side side,
 			const struct opt_strings *patterns, struct reason *why)
 {
@@ -62,7 +62,7 @@ static int patterns_both(struct compare_inputs *in, struct reason *why)
 	return -1;
 }
 
-/* Sets the files of each side. 0, or -1 with @why. */
+/* Sets the files of each side. Returns 0, or -1 with @why. */
 static int sides_set(struct compare_inputs *in, char **rest, int n, struct reason *why)
 {
 	const bool patterns = in->base.n || in->new.n;
@@ -117,8 +117,7 @@ static int file_twice(const struct compare_inputs *in, const char *first, const 
 	return reason_hint(why, "--at compares two parts of one recording");
 }
 
-/* Refuses a file given twice: it would look like two equal runs. 0, or -1 with
- * @why. */
+/* Refuses a file given twice: it would look like two equal runs. Returns 0, or -1 with @why. */
 static int files_check(const struct compare_inputs *in, struct reason *why)
 {
 	size_t n = in->n[BASE] + in->n[NEW];
@@ -182,7 +181,7 @@ static int at_invalid(const char *text, const char *what, struct reason *why)
 				"like 90s");
 }
 
-/* Looks where --at is in the recording @name. 0, or -1 with @why. */
+/* Looks where --at is in the recording @name. Returns 0, or -1 with @why. */
 static int at_set(struct compare_inputs *in, const char *name, struct reason *why)
 {
 	uint64_t at, clock;

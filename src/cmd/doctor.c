@@ -87,7 +87,7 @@ static void add_ability(struct findings *l, const struct plan *plan, const char 
 	add(l, what, true, how, NULL);
 }
 
-/* A minor ability, which depends on a single program. */
+/* A minor ability that depends on a single program. */
 static void add_program(struct findings *l, const struct plan *plan, const char *what,
 			const char *target)
 {

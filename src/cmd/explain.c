@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* explain.c - properties which slow operations of a recording share, and the others lack. */
+/* explain.c - properties that slow operations of a recording share, and the others lack. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * funcs.c - counts and times functions. The command has a source of its own for the run:
- * the session in src/funcs/.
+ * funcs.c - counts and times functions. The run has another source than I/O: the session in
+ * src/funcs/.
  */
 #include <errno.h>
 #include <limits.h>

@@ -21,7 +21,7 @@ static const char *page_missing(const char *page)
 	found = popen(command, "r");
 	if (!found)
 		return strerror(errno);
-	/* some distributions have a substitute for man(1), which prints an excuse and succeeds */
+	/* some distributions have a substitute for man(1) that prints an excuse and succeeds */
 	if (!fgets(path, sizeof(path), found))
 		path[0] = '\0';
 	status = pclose(found);

@@ -27,8 +27,8 @@
 
 /*
  * The options --otf2, --parquet and --html: the run writes a recording inside of the directory, or
- * beside the page, which is exported after the run. The run drops the privileges to write the
- * files, so a deputy (run/deputy.h), forked before, exports the recording.
+ * beside the page. The recording is exported after the run. The run drops the privileges to write
+ * the files, so a deputy (run/deputy.h), forked before, exports the recording.
  */
 struct record_otf2 {
 	const char *dir;        /* or the page; NULL: none of the options is given */
@@ -51,7 +51,7 @@ static void give_up(void *arg)
 	rmdir(o->dir);
 }
 
-/* The page is made after the run, by a command which does not overwrite a file. */
+/* The page is made after the run, by a command that does not overwrite a file. */
 static int prepare_page(void *arg)
 {
 	const struct record_otf2 *o = arg;
@@ -68,7 +68,7 @@ static void give_up_page(void *arg)
 }
 
 /* Makes the directory, sets .recording, and forks a deputy to do the work @w with @o after the run.
- * 0, or -1 with @why. */
+ * Returns 0, or -1 with @why. */
 static int record_otf2_start(struct record_otf2 *o, const struct deputy_work *w, const char *ending,
 			     struct reason *why)
 {
@@ -112,7 +112,7 @@ static void record_say_progress(FILE *f, const struct record_files *files,
 }
 
 /* Prints what was recorded, and what was lost by the programs (@lost) or by the writer.
- * @for_export: an export names what it makes of the recording, which is removed. */
+ * @for_export: an export names what it makes of the recording, and the recording is removed. */
 static void record_say_end(FILE *f, const struct record_files *files, const uint64_t lost[LOST_N],
 			   bool for_export)
 {
@@ -340,8 +340,8 @@ static const struct deputy_work otf2_deputy = { prepare, otf2_work, give_up, NUL
 				html_deputy = { prepare_page, html_work, give_up_page, NULL,
 						false };
 
-/* Starts the deputy to make another format of the recording, if an option asks for it. 0, or -1
- * with @why. */
+/* Starts the deputy to make another format of the recording, if an option asks for it. Returns 0,
+ * or -1 with @why. */
 static int exporter_start(struct record_run *rec, struct reason *why)
 {
 	struct deputy_work work = rec->html      ? html_deputy
@@ -398,7 +398,8 @@ static int resolve(struct run *r, struct reason *why)
 	return exporter_start(rec, why);
 }
 
-/* The header of a file, which begins at @begin_ns. For free(); NULL: out of memory. */
+/* The header of a file that begins at @begin_ns. The caller frees the result; NULL if out of
+ * memory. */
 static char *header_of(void *arg, uint64_t begin_ns)
 {
 	const struct record_run *rec = arg;
@@ -416,7 +417,7 @@ static struct ending ending_of(void *arg)
 	return so_far;
 }
 
-/* A number without a unit is in seconds, which not everybody expects. */
+/* A number without a unit is in seconds. Not everybody expects that. */
 static void say_until(const struct until *u)
 {
 	for (unsigned int i = 0; i < u->n; i++)
@@ -468,7 +469,7 @@ static void look_until(struct record_run *rec, uint64_t now)
 	}
 }
 
-/* True: nothing more is to be recorded. */
+/* Returns true if nothing more is to be recorded. */
 static bool beat(struct run *r)
 {
 	struct record_run *rec = record_run_of(r);
@@ -486,7 +487,7 @@ static bool beat(struct run *r)
 	return rec->until_said || (rec->files.w.err && !r->command);
 }
 
-/* Writes the ending. 0, or -1 with @why. */
+/* Writes the ending. Returns 0, or -1 with @why. */
 static int recording_end(struct record_run *rec, const struct snapshot *sn, struct reason *why)
 {
 	struct ending total = { .duration_ns = sn->duration_ns, .missed = sn->missed };

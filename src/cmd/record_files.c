@@ -46,7 +46,7 @@ static void file_remove(const char *path)
 		unlink(path);
 }
 
-/* Creates file @i, which belongs to the user who called sudo. 0, or -1 with @why. */
+/* Creates file @i for the user who called sudo. Returns 0, or -1 with @why. */
 static int file_create(struct record_files *f, unsigned int i, struct reason *why)
 {
 	char path[sizeof(f->name) + 16];
@@ -65,7 +65,7 @@ static int file_create(struct record_files *f, unsigned int i, struct reason *wh
 	return reason_hint(why, "--force replaces it");
 }
 
-/* Creates all files. 0, or -1 with @why: then none was created. */
+/* Creates all files. Returns 0, or -1 with @why: then none was created. */
 static int files_create(struct record_files *f, struct reason *why)
 {
 	char path[sizeof(f->name) + 16];
@@ -137,7 +137,7 @@ static void file_end(struct record_files *f, const struct ending *total)
 	f->ended = true;
 }
 
-/* Empties @file if records were written to it. 0 or -errno. */
+/* Empties @file if records were written to it. Returns 0 or -errno. */
 static int file_empty(struct record_files *f, struct record_file *file)
 {
 	int fd = fileno(file->out);
@@ -197,7 +197,7 @@ static void files_remove(const struct record_files *f)
 	}
 }
 
-/* Begins the first file. 0, or -1 with @why. */
+/* Begins the first file. Returns 0, or -1 with @why. */
 static int file_first(struct record_files *f, struct reason *why)
 {
 	uint64_t now = clock_ns();

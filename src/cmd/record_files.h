@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * record_files.h - the files written by record: one file, or with --max-files a ring, in which the
- * next file replaces the oldest. All are created before the run, because later the tool has no
- * privilege to create files.
+ * record_files.h - the files written by record: one file, or with --max-files a ring: the next file
+ * replaces the oldest. All are created before the run, because later the tool has no privilege to
+ * create files.
  */
 #ifndef IOSTRATA_CMD_RECORD_FILES_H
 #define IOSTRATA_CMD_RECORD_FILES_H
@@ -47,13 +47,13 @@ struct record_files {
 	uint64_t bytes;        /* size of all ended files, except those replaced */
 };
 
-/* Creates the files, which belong to the user who called sudo, and begins the first. @name: the
- * file, "-" for the standard output; NULL: a name made of the command in @argv and of the time. 0,
- * or -1 with @why; call record_files_close() in any case. */
+/* Creates the files for the user who called sudo, and begins the first. @name: the file, "-" for
+ * the standard output; NULL: a name made of the command in @argv and of the time. Returns 0, or -1
+ * with @why; call record_files_close() in any case. */
 int record_files_open(struct record_files *f, const char *name, char *const *argv,
 		      struct reason *why);
 
-/* Ends the recording. 0, or -1 with @why. */
+/* Ends the recording. Returns 0, or -1 with @why. */
 int record_files_end(struct record_files *f, const struct ending *whole, struct reason *why);
 
 /* The number of operations, requests and bytes in the files. */

@@ -57,7 +57,7 @@ static void report_heat_add(struct report_heat *h, const struct recording *rec,
 }
 
 /* Draws both maps, up to @end_ns after the beginning. The map of requests is left out if filters
- * cannot choose requests (@of_ops). 0 or -errno. */
+ * cannot choose requests (@of_ops). Returns 0 or -errno. */
 static int report_heat_print(FILE *out, struct report_heat *h, const char *of_ops, uint64_t end_ns)
 {
 	struct text_out o = { .f = out };
@@ -90,7 +90,8 @@ static int compare(const void *a, const void *b)
 	return x->given - y->given;
 }
 
-/* Sets the beginning and the identity of @k. Returns the size of the file; 0: @k is no file. */
+/* Sets the beginning and the identity of @k. Returns the size of the file, or 0 if @k is no
+ * file. */
 static uint64_t look(struct known *k)
 {
 	struct recording rec;
@@ -119,7 +120,7 @@ static uint64_t look(struct known *k)
 	return st.st_size;
 }
 
-/* Fails if @list[@i] is the same file as one before it. 0, or -1 with @why. */
+/* Fails if @list[@i] is the same file as one before it. Returns 0, or -1 with @why. */
 static int order_check(const struct known *list, int i, struct reason *why)
 {
 	for (int j = 0; j < i; j++) {
@@ -133,7 +134,7 @@ static int order_check(const struct known *list, int i, struct reason *why)
 	return 0;
 }
 
-/* Whether several recordings are of one run of record, of one host, or of several. */
+/* Whether several recordings are from one run of record, from one host, or from several. */
 enum together { OF_ONE_RUN, OF_RUNS, OF_HOSTS };
 
 static bool same(const char *a, const char *b)
@@ -213,14 +214,14 @@ struct report {
 	char of_ops[64];               /* filters of operations alone: they choose no requests */
 	bool no_reader;                /* the output's pipe was closed */
 	bool is_only;                  /* there is one recording */
-	bool of_hosts, of_runs;        /* the recordings read are of several hosts, or runs */
+	bool of_hosts, of_runs;        /* the recordings read are from several hosts, or runs */
 	int n_read;                    /* number of recordings read, damaged ones included */
 	bool has_events;               /* an operation or request was read, chosen or not */
 	FILE *out;                     /* the output */
 	struct breakdown_view view;
 	struct replay replay;
 	struct rows servers;               /* only requests to servers, of all recordings */
-	uint64_t servers_hidden;           /* requests to servers which are not shown */
+	uint64_t servers_hidden;           /* requests to servers that are not shown */
 	struct join join;                  /* with joins() */
 	struct event_names names;          /* of the recording being read */
 	struct container_names containers; /* of all recordings */
@@ -311,8 +312,8 @@ static const struct opt_table table = {
 	.columns = columns,
 };
 
-/* Fails if --joined has no effect, or if an option leaves out a part of what is joined. 0, or -1
- * with @why. */
+/* Fails if --joined has no effect, or if an option leaves out a part of what is joined. Returns 0,
+ * or -1 with @why. */
 static int joined_check(const struct report *r, struct reason *why)
 {
 	char filters[FILTERS_TEXT];
@@ -330,7 +331,7 @@ static int joined_check(const struct report *r, struct reason *why)
 	return 0;
 }
 
-/* Fails if an option would be ignored because of another. 0, or -1 with @why. */
+/* Fails if an option would be ignored because of another. Returns 0, or -1 with @why. */
 static int check(struct report *r, enum layer layer, struct reason *why)
 {
 	const char *of_table = breakdown_table_option(&r->opts);
@@ -365,7 +366,7 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 	return 0;
 }
 
-/* An option for one table or form, which a page would ignore; NULL: none is given. */
+/* An option for one table or form, which a page would ignore, or NULL if none is given. */
 static const char *not_for_page(const struct report *r)
 {
 	struct breakdown_opts others = r->opts;
@@ -426,7 +427,7 @@ static int resolve(struct report *r, char **names, int n, struct reason *why)
 }
 
 /* The header of the first recording counts for all. A figure missing in any recording is missing in
- * the sums. 0, or -1 with @why. */
+ * the sums. Returns 0, or -1 with @why. */
 static int header_keep(struct report *r, struct recording *rec, struct reason *why)
 {
 	if (!rec->header.has_device_bytes)
@@ -506,7 +507,8 @@ static int event(struct report *r, const struct recording *rec, const struct sto
 	return 0;
 }
 
-/* Whether all that was recorded is shown: requests to servers have no times of their own. */
+/* Whether all that was recorded is shown. Rows of requests to servers have no times, so they cannot
+ * be shown for a part. */
 static bool is_whole(const struct report *r)
 {
 	char filters[512];
@@ -516,13 +518,13 @@ static bool is_whole(const struct report *r)
 	       !r->time.part.from_ns && !r->time.part.to_ns;
 }
 
-/* Whether requests of NFS are joined with the operations which served them. */
+/* Whether requests of NFS are joined with the operations that served them. */
 static bool joins(const struct report *r)
 {
 	return is_whole(r) && (!r->events || r->joined) && !r->heat && !r->page.html;
 }
 
-/* Adds the requests to servers of a recording. 0 or -ENOMEM. */
+/* Adds the requests to servers of a recording. Returns 0 or -ENOMEM. */
 static int servers_add(struct report *r, const struct ending *e)
 {
 	struct server_row *row;
@@ -577,7 +579,7 @@ static void say_trigger(const struct report *r, const struct recording *rec)
 	cmd_say("written by watch: %s", safe);
 }
 
-/* Adds a record of any kind. 0, or -1 with @why. */
+/* Adds a record of any kind. Returns 0, or -1 with @why. */
 static int record_add(struct report *r, const struct recording *rec, const struct stored_event *ev,
 		      struct reason *why)
 {
@@ -657,7 +659,7 @@ static int page_print(struct report *r, struct snapshot *sn, const struct replay
 	return report_page_put(r->out, &r->page, &p, report_time_across(&r->time));
 }
 
-/* Moves the requests to servers to @sn, which has none. */
+/* Moves the requests to servers to @sn. It has none so far. */
 static void servers_take(struct report *r, struct snapshot *sn)
 {
 	struct snapshot taken = {};
@@ -733,7 +735,7 @@ static bool goes_on(void *arg, uint64_t bytes)
 	return !interrupt_came();
 }
 
-/* Compares the recording @name with the recording of --base. 0, or -1 with @why. */
+/* Compares the recording @name with the recording of --base. Returns 0, or -1 with @why. */
 static int page_compare(struct report *r, const char *name, struct reason *why)
 {
 	const struct series_conf conf = { .from_ns = r->time.part.from_ns,
@@ -797,7 +799,7 @@ static void say_together(const struct report *r)
 		cmd_say("hint: 'iostrata compare' shows their differences");
 }
 
-/* Joins the two sides of NFS, if there are both. 0, or -1 with @why. */
+/* Joins the two sides of NFS, if there are both. Returns 0, or -1 with @why. */
 static int join_sides(struct report *r, struct reason *why)
 {
 	if (!join_has_both(&r->join))

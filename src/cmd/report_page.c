@@ -61,10 +61,12 @@ static int series_open(struct series *s, const char *name, const struct series_c
 				  strerror(errno));
 	got = series_read(s, f, name, conf, why);
 	fclose(f);
-	return got < 0 ? -1 : 0; /* of a damaged one, the part before is compared; report said so */
+	return got < 0 ? -1
+		       : 0; /* if one is damaged, the part before is compared; report said so */
 }
 
-/* The comparison as text, as the command compare prints it. For free(); NULL: out of memory. */
+/* The comparison as text, as the command compare prints it. The caller frees the result; NULL if
+ * out of memory. */
 static char *compared_text(const struct compare *c)
 {
 	const struct compare_view v = { .c = c, .rows_max = COMPARED_ROWS };

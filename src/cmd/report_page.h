@@ -20,23 +20,23 @@ struct report_page {
 
 extern const struct opt report_page_opts[]; /* over struct report_page */
 
-/* Fails if options do not fit: @names are the recordings, @other is an option which the page would
- * ignore, or NULL. 0, or -1 with @why. */
+/* Fails if options do not fit: @names are the recordings, @other is an option that the page would
+ * ignore, or NULL. Returns 0, or -1 with @why. */
 int report_page_check(const struct report_page *p, char *const *names, int n, const char *other,
 		      struct reason *why);
 
-/* Adds @ev, if it is an operation or request. @first_ns: the begin of the page, CLOCK_REALTIME. 0,
- * or -1 with @why. */
+/* Adds @ev, if it is an operation or request. @first_ns: the begin of the page, CLOCK_REALTIME.
+ * Returns 0, or -1 with @why. */
 int report_page_add(struct report_page *p, const struct recording *rec,
 		    const struct stored_event *ev, uint64_t first_ns, struct reason *why);
 
 /* Compares p->base with the recording @name. Nothing without p->base. @conf: the part and the
- * filters. 0, or -1 with @why. */
+ * filters. Returns 0, or -1 with @why. */
 int report_page_compare(struct report_page *p, const char *name, const struct series_conf *conf,
 			struct reason *why);
 
 /* Writes the page. @page: all but its data and its comparison is set; @across_ns: the length of its
- * time axis. 0 or -errno. */
+ * time axis. Returns 0 or -errno. */
 int report_page_put(FILE *f, struct report_page *p, struct page *page, uint64_t across_ns);
 
 void report_page_done(struct report_page *p);

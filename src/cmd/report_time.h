@@ -18,7 +18,7 @@ struct report_time {
 	struct recording_part part; /* options */
 	uint64_t every_ns;          /* option; 0: not given */
 	uint64_t first_ns;          /* when the timeline begins, CLOCK_REALTIME */
-	uint64_t without_ns; /* time at the end of recordings which their records do not cover */
+	uint64_t without_ns; /* time at the end of recordings that their records do not cover */
 	/* private */
 	struct report_span *spans; /* of the recordings added so far; owned */
 	size_t n_spans;
@@ -31,10 +31,10 @@ void report_time_window(const struct report_time *t, struct recording *rec);
  * recordings were added in the order of their beginnings. */
 void report_time_gaps(const struct report_time *t, uint64_t *ret_twice, uint64_t *ret_gap);
 
-/* Adds the time of @rec, after its last record was read. 0 or -ENOMEM. */
+/* Adds the time of @rec, after its last record was read. Returns 0 or -ENOMEM. */
 int report_time_add(struct report_time *t, const struct recording *rec);
 
-/* Fails if the recordings do not last longer than --from. 0, or -1 with @why. */
+/* Fails if the recordings do not last longer than --from. Returns 0, or -1 with @why. */
 int report_time_reached(const struct report_time *t, struct reason *why);
 
 /* The recorded time in the shown part of interval @i, in ns; recordings of the same time are added

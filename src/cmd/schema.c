@@ -13,7 +13,7 @@
 #include "show/page_json.h"
 #include "top/top_print.h"
 
-/* All schemas, each of which is a struct NAME_schema. */
+/* All schemas. Each is a struct NAME_schema. */
 #define SCHEMAS(of)                                                                                \
 	of(breakdown) of(events) of(joined) of(top) of(funcs) of(compare) of(explain) of(doctor)   \
 		of(capture) of(parquet) of(page)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * serve.c - the command for many machines: figures since the start for Prometheus, and a live page.
- * This process traces, and feeds another (serve/process.h), which has no privileges, with a
- * snapshot every second.
+ * This process traces. Every second it sends a snapshot to another process without privileges
+ * (serve/process.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -206,7 +206,7 @@ static int start(struct run *r, struct reason *why)
 	return 0;
 }
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 static int send_all(int feed, const char *data, size_t len)
 {
 	ssize_t n;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * watch.c - the recorder that is always on: keeps the last records in memory, and each time a
- * condition is met, lets the store (watch_store.h) write them, with what follows, as a recording of
- * their own. Knows incidents; the store knows files.
+ * condition is met, lets the store (watch_store.h) write them, with what follows, as a separate
+ * recording. Knows incidents; the store knows files.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -159,7 +159,7 @@ static int budget_invalid(const char *text, struct reason *why)
 	return reason_hint(why, "SIZE is like 500M or 5G");
 }
 
-/* Reads "500M". 0, or -1 with @why. */
+/* Reads "500M". Returns 0, or -1 with @why. */
 static int budget_parse(const char *text, uint64_t *ret_bytes, struct reason *why)
 {
 	static const char units[] = "KMGT";
@@ -370,7 +370,7 @@ static void say_short(struct watch_run *w, uint64_t since)
 		(unsigned long long)w->memory_mib, text_ns(since < first ? first - since : 0).s);
 }
 
-/* Lets the records in memory be written. 0 or -errno. */
+/* Lets the records in memory be written. Returns 0 or -errno. */
 static int shot_begin(struct watch_run *w, uint64_t now)
 {
 	uint64_t since;
@@ -491,7 +491,7 @@ static void conditions_look(struct watch_run *w, uint64_t now)
 	}
 }
 
-/* Writes the recording that is due. False: the deputy is gone. */
+/* Writes the recording that is due. Returns false if the deputy is gone. */
 static bool due_look(struct watch_run *w, uint64_t now)
 {
 	int err;
@@ -525,7 +525,7 @@ static bool deputy_is_there(struct watch_run *w)
 	return false;
 }
 
-/* True: it cannot go on. */
+/* Returns true if it cannot go on. */
 static bool beat(struct run *r)
 {
 	struct watch_run *w = watch_run_of(r);

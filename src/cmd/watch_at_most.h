@@ -17,7 +17,7 @@ struct at_most {
 	uint64_t written, left_out;
 };
 
-/* Reads "10/h": n is 1 to AT_MOST_MAX, the time s, m, h or d. 0, or -1 with @why. */
+/* Reads "10/h": n is 1 to AT_MOST_MAX, the time s, m, h or d. Returns 0, or -1 with @why. */
 int watch_at_most_parse(struct at_most *a, const char *text, struct reason *why);
 
 /* Whether another recording is within the limit at @now, ns: then it counts, else it is left out.

@@ -78,7 +78,7 @@ static uint64_t entry_bytes(const char *path)
 	return S_ISDIR(st.st_mode) ? tables_go_through(path, false) : (uint64_t)st.st_size;
 }
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 static int entry_remove(const char *path)
 {
 	struct stat st;
@@ -116,7 +116,7 @@ static struct contents store_look(const struct store *s)
 	return k;
 }
 
-/* Removes the oldest recording. False: there is none, or it cannot be removed. */
+/* Removes the oldest recording. Returns false if there is none, or it cannot be removed. */
 static bool oldest_remove(const struct store *s, const char *because)
 {
 	struct contents k = store_look(s);
@@ -135,7 +135,7 @@ static bool oldest_remove(const struct store *s, const char *because)
 	return !err;
 }
 
-/* Makes room for a recording of @bytes. False: it is larger than the budget. */
+/* Makes room for a recording of @bytes. Returns false if it is larger than the budget. */
 static bool budget_keep(const struct store *s, uint64_t bytes)
 {
 	while (s->budget && store_look(s).bytes + bytes > s->budget)
@@ -147,7 +147,8 @@ static bool budget_keep(const struct store *s, uint64_t bytes)
 /* The socket between the tool, its copy and the deputy: each recording is announced with the
  * reading end of its pipe, and then told to be complete or not. */
 
-/* @fd: a descriptor to be sent along; -1: none. @flags: of sendmsg(2). 0 or -errno. */
+/* @fd: a descriptor to be sent along, or -1 if there is none. @flags: of sendmsg(2). Returns 0 or
+ * -errno. */
 static int shot_send(int control, const struct shot *shot, int fd, int flags)
 {
 	union {
@@ -170,7 +171,7 @@ static int shot_send(int control, const struct shot *shot, int fd, int flags)
 	return sendmsg(control, &msg, MSG_NOSIGNAL | flags) < 0 ? -errno : 0;
 }
 
-/* Waits for a message. False: the tool has ended. */
+/* Waits for a message. Returns false if the tool has ended. */
 static bool shot_receive(int control, struct shot *ret_shot, int *ret_fd)
 {
 	union {
@@ -204,7 +205,7 @@ struct taking {
 	uint64_t bytes;
 };
 
-/* 0 or -errno; -EFBIG: larger than the budget. */
+/* Returns 0 or -errno; -EFBIG: larger than the budget. */
 static int part_open(struct taking *t)
 {
 	snprintf(t->part, sizeof(t->part), "%s/" PART, t->s->dir, getpid());
@@ -236,7 +237,7 @@ static int part_write(struct taking *t, const char *p, size_t len)
 	return 0;
 }
 
-/* Takes all that comes through the pipe @from. 0 or -errno. */
+/* Takes all that comes through the pipe @from. Returns 0 or -errno. */
 static int part_take(struct taking *t, int from)
 {
 	char buf[TAKE_BYTES];
@@ -254,7 +255,7 @@ static int part_take(struct taking *t, int from)
 	return err;
 }
 
-/* Gives @from the first free name like that of @shot. 0 with @ret_path, or -errno. */
+/* Gives @from the first free name like that of @shot. Returns 0 with @ret_path, or -errno. */
 static int shot_name(const struct store *s, const char *from, const struct shot *shot,
 		     char ret_path[STORE_PATH])
 {
@@ -271,7 +272,7 @@ static int shot_name(const struct store *s, const char *from, const struct shot 
 	return err;
 }
 
-/* Exports the recording of @t to Parquet tables. 0 with @ret_path, or -1 with @why. */
+/* Exports the recording of @t to Parquet tables. Returns 0 with @ret_path, or -1 with @why. */
 static int tables_write(const struct taking *t, const struct shot *shot, char ret_path[STORE_PATH],
 			struct reason *why)
 {
@@ -317,7 +318,7 @@ static int shot_failed(const struct store *s, int err, struct reason *why)
 		       : -1;
 }
 
-/* Names a complete recording. 0 with @ret_path, or -1 with @why. */
+/* Names a complete recording. Returns 0 with @ret_path, or -1 with @why. */
 static int shot_complete(const struct taking *t, const struct shot *shot, char ret_path[STORE_PATH],
 			 struct reason *why)
 {
@@ -365,7 +366,7 @@ static void programs_look(const struct store *s, bool wait)
 			cmd_say("warning: '%s' ended with status %d", safe, status);
 }
 
-/* Takes a recording from the pipe @from. 0, or -1 with @why. */
+/* Takes a recording from the pipe @from. Returns 0, or -1 with @why. */
 static int shot_take(const struct store *s, int control, int from, struct reason *why)
 {
 	struct taking t = { .s = s };
@@ -436,7 +437,7 @@ static int work(void *arg)
 	return status;
 }
 
-/* Makes the directory, or sees whether it can be written to. 0 or -errno. */
+/* Makes the directory, or sees whether it can be written to. Returns 0 or -errno. */
 static int prepare(void *arg)
 {
 	struct store *s = arg;

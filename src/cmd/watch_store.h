@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * watch_store.h - the directory of watch: a deputy (run/deputy.h), which is the caller, writes the
+ * watch_store.h - the directory of watch: the caller, a deputy (run/deputy.h), writes the
  * recordings there while the run goes on, removes the oldest, and starts the program of --run.
  *
  * A recording comes to the deputy through a pipe, from a copy of the tool. So the tool waits for no
@@ -40,7 +40,7 @@ struct shot {
 	bool complete;                             /* the copy has written all of it */
 };
 
-/* Makes the directory, unless it exists, and starts the deputy. 0, or -1 with @why. Call
+/* Makes the directory, unless it exists, and starts the deputy. Returns 0, or -1 with @why. Call
  * watch_store_close() after it has succeeded. */
 int watch_store_open(struct store *s, struct reason *why);
 
@@ -50,7 +50,7 @@ void watch_store_go(struct store *s);
 /* Process id of the deputy, for its I/O is no incident. */
 pid_t watch_store_pid(const struct store *s);
 
-/* Process id of the copy that writes a recording; 0: none. */
+/* Process id of the copy that writes a recording. Returns 0 if there is none. */
 pid_t watch_store_copy(const struct store *s);
 
 /* Whether the deputy has ended: it was killed, and no recording can be written. */
@@ -63,8 +63,8 @@ bool watch_store_is_busy(struct store *s);
 void watch_store_wait(struct store *s);
 
 /*
- * Forks a copy, which writes a recording by @write to the descriptor @fd and ends. Not while the
- * store is busy. 0 or -errno.
+ * Forks a copy. The copy writes a recording by @write to the descriptor @fd, and ends. Not while
+ * the store is busy. Returns 0 or -errno.
  */
 typedef int store_write_fn(void *arg, int fd);
 int watch_store_begin(struct store *s, const struct shot *shot, store_write_fn *write, void *arg);

@@ -110,7 +110,7 @@ static int check_sort(const struct breakdown_opts *o, enum layer layer, struct r
 		why, "columns are count, rate, bytes, p99, max ...: as in the title of the table");
 }
 
-/* Only rows of files and disks have patterns. 0, or -1 with @why. */
+/* Only rows of files and disks have patterns. Returns 0, or -1 with @why. */
 static int check_pattern(const struct breakdown_opts *o, enum layer layer, struct reason *why)
 {
 	if (!o->pattern)

@@ -33,11 +33,11 @@ extern const struct opt breakdown_measure_opts[];        /* over struct breakdow
 extern const struct opt breakdown_output_opts[];         /* over struct breakdown_opts */
 #define breakdown_table_opts (breakdown_output_opts + 1) /* without --output */
 
-/* The layer called @text: syscall, vfs, fs or blk. 0, or -ENOENT. */
+/* The layer called @text: syscall, vfs, fs or blk. Returns 0, or -ENOENT. */
 int breakdown_layer(const char *text, enum layer *ret_layer);
 
 /* Fails if an option would be ignored because of another. @layer: the value of o->layer; @json:
- * JSON instead of text. 0, or -1 with @why. */
+ * JSON instead of text. Returns 0, or -1 with @why. */
 int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
 		    struct reason *why);
 
@@ -57,14 +57,14 @@ struct breakdown_output {
 	struct container_names *names; /* of containers, for --by container */
 };
 
-/* Prints @sn, whose rows were collected by breakdown_rows_by(). 0 or -errno. */
+/* Prints @sn, whose rows were collected by breakdown_rows_by(). Returns 0 or -errno. */
 int breakdown_put(const struct breakdown_output *out, struct snapshot *sn,
 		  const struct slow_op *slowest, size_t n_slowest);
 
 /* Whether operations of kind meta and fsync have a row for each system call. */
 bool breakdown_meta_calls(const struct breakdown_opts *o, enum layer layer);
 
-/* The first given option about tables: "--by"; NULL: there is none. */
+/* The first given option about tables: "--by", or NULL if there is none. */
 const char *breakdown_table_option(const struct breakdown_opts *o);
 
 /* Sets the members derived from the options, and from the terminal if @fd is one. */

@@ -6,7 +6,7 @@
 #include "event.h"
 #include "host/devices.h"
 
-/* Fails if @c is about records which are not sent. */
+/* Fails if @c is about records that are not sent. */
 static int until_check(const struct recorder *r, const struct until_cond *c, struct reason *why)
 {
 	const struct session_conf *conf = &r->io->conf;

@@ -28,15 +28,15 @@ struct recorder {
 	uint64_t flushed_ns;   /* until then, losses are told and records written */
 };
 
-/* Adds the conditions of --until, which are in the order of @texts. The members of the run's
- * configuration about sent records are set already. 0, or -1 with @why. */
+/* Adds the conditions of --until, in the order of @texts. The members of the run's configuration
+ * about sent records are set already. Returns 0, or -1 with @why. */
 int recorder_until(struct recorder *r, const struct opt_strings *texts, struct reason *why);
 
-/* Lets the records of the open session go to @w, which begins with them. */
+/* Lets the records of the open session go to @w. They are its first. */
 void recorder_begin(struct recorder *r, struct writer *w);
 
-/* The header of a recording that begins at @begin_ns, CLOCK_MONOTONIC; @triggers: of watch. For
- * free(); NULL: out of memory. */
+/* The header of a recording that begins at @begin_ns, CLOCK_MONOTONIC; @triggers: of watch. The
+ * caller frees the result; NULL if out of memory. */
 char *recorder_header(const struct recorder *r, uint64_t begin_ns,
 		      const struct header_trigger *triggers, unsigned int n_triggers);
 

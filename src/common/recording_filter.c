@@ -20,7 +20,7 @@ static const char *without(const char *path, const char *dir)
 	return strncmp(path, dir, len) || (path[len] && path[len] != '/') ? path : path + len;
 }
 
-/* The name of a disk, which may be given as a path below /dev. */
+/* The name of a disk. It may be given as a path below /dev. */
 static const char *disk_of(const char *path)
 {
 	const char *name = without(path, "/dev");
@@ -129,7 +129,7 @@ static bool mount_listed(const struct recording_filter *f, const struct header *
 	return false;
 }
 
-/* A file system without a device number of its own (btrfs) is found by its mounted disk. */
+/* A file system without a separate device number (btrfs) is found by its mounted disk. */
 static bool dev_passes(struct recording_filter *f, const struct recording *rec, uint64_t dev)
 {
 	const struct header_mount *m;

@@ -47,7 +47,7 @@ struct recording_part {
 
 extern const struct opt recording_part_opts[]; /* over struct recording_part */
 
-/* Fails if --to is not after --from. 0, or -1 with @why. */
+/* Fails if --to is not after --from. Returns 0, or -1 with @why. */
 int recording_part_check(const struct recording_part *part, struct reason *why);
 
 /* Sets @why: the recording @file ends before --from. Returns -1. */
