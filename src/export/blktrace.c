@@ -29,7 +29,7 @@ struct disk {
 	uint32_t said[THREADS]; /* threads whose names were written, by their number */
 };
 
-/* The allocation of a submitted request, which is written in its order of time. */
+/* The allocation of a submitted request, written in its order of time. */
 struct allocation {
 	uint64_t at_ns;
 	struct stored_request rq;
@@ -243,7 +243,7 @@ static int loss_skip(void *arg, const struct stored_loss *loss, struct reason *w
 	return 0;
 }
 
-/* Completes the files, or removes them. 0, or -1 with @why. */
+/* Completes the files, or removes them. Returns 0, or -1 with @why. */
 static int disks_close(struct exporting *x, bool complete, struct reason *why)
 {
 	int err = 0, one;

@@ -71,7 +71,7 @@ static int failed(struct exporting *x, int err)
 			  strerror(err ? err : EIO));
 }
 
-/* Opens the stream that packs into x->out.f. False: out of memory. */
+/* Opens the stream that packs into x->out.f. Returns false if out of memory. */
 static bool stream_open(struct exporting *x)
 {
 	int fd = dup(fileno(x->out.f));
@@ -114,7 +114,8 @@ static void named_clear(struct named **set)
 	}
 }
 
-/* Closes the file; with @whole, ends the JSON before, else removes the file. 0, or -1 with x->why.
+/* Closes the file; with @whole, ends the JSON before, else removes the file. Returns 0, or -1 with
+ * x->why.
  */
 static int file_close(struct exporting *x, bool whole)
 {
@@ -155,7 +156,7 @@ static void put_us(struct json *j, const char *name, uint64_t ns)
 	json_put_real(j, name, us(ns));
 }
 
-/* Begins an event. @cat: its category; NULL: none. */
+/* Begins an event. @cat: its category, or NULL if there is none. */
 static void event_begin(struct exporting *x, const char *phase, const char *name, const char *cat,
 			uint64_t id, uint64_t ns)
 {
@@ -184,7 +185,7 @@ static void put_name(struct exporting *x, const char *what, uint64_t id, const c
 }
 
 /* The item of @key in @set; a new one gets the track @id. @ret_new: this file has no name of it
- * yet. NULL: out of memory. */
+ * yet. Returns NULL if out of memory. */
 static struct named *named_find(struct exporting *x, struct named **set, uint64_t key, uint64_t id,
 				bool *ret_new)
 {
@@ -204,7 +205,7 @@ static struct named *named_find(struct exporting *x, struct named **set, uint64_
 	return n;
 }
 
-/* The track of a thread; writes its name if new. 0 or -ENOMEM. */
+/* The track of a thread; writes its name if new. Returns 0 or -ENOMEM. */
 static int thread_track(struct exporting *x, const struct catalog_thread *t, uint64_t *ret_id)
 {
 	uint64_t id = t ? (uint64_t)t->pid << 32 | t->tid : 0;
@@ -223,7 +224,8 @@ static int thread_track(struct exporting *x, const struct catalog_thread *t, uin
 	return 0;
 }
 
-/* The track of a disk: a process of its own, with a number above all pids. NULL: out of memory. */
+/* The track of a disk: a separate process, with a number above all pids. Returns NULL if out of
+ * memory. */
 static struct named *disk_track(struct exporting *x, const struct event_row *s)
 {
 	bool is_new;
@@ -239,7 +241,8 @@ static struct named *disk_track(struct exporting *x, const struct event_row *s)
 	return n;
 }
 
-/* The track of a server: a process with a number above those of disks. NULL: out of memory. */
+/* The track of a server: a process with a number above those of disks. Returns NULL if out of
+ * memory. */
 static struct named *server_track(struct exporting *x, uint64_t number, const char *server)
 {
 	uint64_t id = (SERVER_PIDS + HASH_COUNT(x->servers)) << 32;

@@ -49,7 +49,7 @@ static char *path_of(const struct recording *rec, uint64_t id)
 	return path_full(&file);
 }
 
-/* Makes room for the number of file @id. False: out of memory. */
+/* Makes room for the number of file @id. Returns false if out of memory. */
 static bool numbers_reserve(struct exporting *x, uint64_t id)
 {
 	size_t cap = x->numbers_cap;
@@ -68,7 +68,7 @@ static bool numbers_reserve(struct exporting *x, uint64_t id)
 	return true;
 }
 
-/* The index of file @id, or of the disk, whose id is 0; SIZE_MAX: out of memory. */
+/* The index of file @id, or of the disk, whose id is 0, or SIZE_MAX if out of memory. */
 static size_t file_find(struct exporting *x, uint64_t id)
 {
 	if (!numbers_reserve(x, id))
@@ -84,7 +84,7 @@ static size_t file_find(struct exporting *x, uint64_t id)
 	return x->n_files - 1;
 }
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 static int entry_add(struct exporting *x, uint64_t id, const struct entry *e)
 {
 	size_t file = file_find(x, id);
@@ -230,7 +230,7 @@ static void job_put(struct text_out *o, const struct exporting *x)
 		text_put(o, "ioengine=psync\n");
 }
 
-/* 0, or -1 with @why. */
+/* Returns 0, or -1 with @why. */
 static int file_write(const struct exporting *x, const char *name,
 		      void (*put)(struct text_out *o, const struct exporting *x),
 		      struct reason *why)

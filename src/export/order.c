@@ -18,7 +18,7 @@ bool order_has_steps(const struct stored_op *op)
 	       (acts == OP_READ || acts == OP_WRITE || acts == OP_FSYNC || acts == OP_COPY);
 }
 
-/* Starts the next chunk. 0 or -ENOMEM. */
+/* Starts the next chunk. Returns 0 or -ENOMEM. */
 static int bound_add(struct order_bounds *m)
 {
 	if (list_reserve((void **)&m->after, &m->cap, m->n, sizeof(*m->after)))
@@ -32,7 +32,7 @@ static bool is_of_ops(unsigned int kind)
 	return kind == CHUNK_OPS || kind == CHUNK_HANDLES;
 }
 
-/* Starts the next chunk of @kind. 0 or -ENOMEM. */
+/* Starts the next chunk of @kind. Returns 0 or -ENOMEM. */
 static int bounds_add(struct order *o, unsigned int kind)
 {
 	if (kind == CHUNK_REQUESTS)
@@ -137,7 +137,7 @@ void order_done(struct order *o)
 	*o = (struct order){};
 }
 
-/* A copy for free(). NULL: out of memory. */
+/* A copy freed by the caller. Returns NULL if out of memory. */
 static uint8_t *memdup(const uint8_t *bytes, size_t len)
 {
 	uint8_t *copy = malloc(len);
@@ -232,7 +232,7 @@ static int step_wait(struct steps *s, const struct step_event *ev)
 	return 0;
 }
 
-/* Owns @segments. 0 or -ENOMEM. */
+/* Owns @segments. Returns 0 or -ENOMEM. */
 static int async_wait(struct waiting *w, const struct stored_op *op, uint8_t *segments)
 {
 	struct step_event ev = { .at_ns = op->start_ns,
@@ -309,7 +309,7 @@ static int server_request_wait(struct waiting *w, const struct stored_server_req
 	return steps_wait(&w->server_requests, &ev, at, true);
 }
 
-/* Keeps a record until its turn. 0 or -ENOMEM. */
+/* Keeps a record until its turn. Returns 0 or -ENOMEM. */
 static int event_wait(struct waiting *w, const struct stored_event *ev)
 {
 	if (is_of_ops(ev->kind))

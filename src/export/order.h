@@ -34,11 +34,11 @@ struct step_event {
 	};
 };
 
-/* Whether an operation is delivered in steps, begin and end: a request of io_uring or libaio which
+/* Whether an operation is delivered in steps, begin and end: a request of io_uring or libaio that
  * moves or syncs data. */
 bool order_has_steps(const struct stored_op *op);
 
-/* Callbacks, called in order of time. Each returns 0; or -1 with @why, which ends the delivery.
+/* Callbacks, called in order of time. Each returns 0, or -1 with @why: this ends the delivery.
  * Events of .op are of kind CHUNK_OPS, also calls of kind OP_HANDLE. */
 struct order_target {
 	int (*op)(void *arg, const struct recording *rec, const struct stored_event *ev,
@@ -69,7 +69,7 @@ struct order {
 	bool cut_off; /* the recording is damaged behind these chunks */
 };
 
-/* The first pass over @f, which must be seekable. 0, or -1 with @why if nothing is readable. A
+/* The first pass over @f. It must be seekable. Returns 0, or -1 with @why if nothing is readable. A
  * truncated recording is used up to the damage. */
 int order_learn(struct order *o, FILE *f, const char *name, struct reason *why);
 

@@ -145,7 +145,7 @@ static uint32_t wait_region(struct exporting *x, uint64_t kind)
 	return x->wait_regions[op] - 1;
 }
 
-/* Writes @ns from @from_ns, in which @op waited for a server, as a region of this server. */
+/* @op waited for a server for @ns from @from_ns: writes this as a region of the server. */
 static void server_put(struct exporting *x, const struct stored_op *op, uint64_t from_ns,
 		       uint64_t ns)
 {
@@ -337,8 +337,8 @@ static uint32_t request_region(struct exporting *x, const struct stored_request 
 	return x->rq_regions[op] - 1;
 }
 
-/* Writes a completed request as a region beside its operation: some readers know only regions.
- * False: there is no room for a location. */
+/* Writes a completed request as a region in addition to its operation: some readers know only
+ * regions. Returns false if there is no room for a location. */
 static bool request_region_put(struct exporting *x, const struct known *disk,
 			       const struct stored_request *rq)
 {
@@ -422,7 +422,7 @@ static void server_strata(struct exporting *x, const struct stored_server_reques
 	otf2_attr_strata(x, strata);
 }
 
-/* Writes a step of a request which moves or syncs data as one of an operation. */
+/* Writes a step of a request that moves or syncs data as one of an operation. */
 static void server_operation_put(struct exporting *x, const struct known *server,
 				 const struct step_event *ev, OTF2_IoOperationMode mode)
 {
@@ -443,8 +443,8 @@ static void server_operation_put(struct exporting *x, const struct known *server
 	}
 }
 
-/* Writes a request as a region of its server, with its strata if it has no operation. False: there
- * is no room. */
+/* Writes a request as a region of its server, with its strata if it has no operation. Returns false
+ * if there is no room. */
 static bool server_region_put(struct exporting *x, const struct known *server,
 			      const struct stored_server_request *rq, bool has_operation)
 {
@@ -496,7 +496,7 @@ static int step_put(void *arg, const struct recording *rec, const struct step_ev
 	return ev->kind == CHUNK_OPS ? async_put(x, ev, why) : request_put(x, ev, why);
 }
 
-/* The threads of lost records are not known: a location of their own shows the times. */
+/* The threads of lost records are not known: a separate location shows the times. */
 static int loss_put(void *arg, const struct stored_loss *loss, struct reason *why)
 {
 	struct exporting *x = arg;

@@ -75,7 +75,7 @@ static void dup_put(struct exporting *x, size_t l, const struct stored_op *op, u
 							  status_flags(op->open_flags)));
 }
 
-/* The same for a call which closes the file of the returned descriptor, and is an operation on that
+/* The same for a call that closes the file of the returned descriptor, and is an operation on that
  * file. The descriptor's own file is known if one of its operations was recorded. */
 static void dup_over_put(struct exporting *x, size_t l, const struct stored_op *op,
 			 unsigned int pid, uint64_t end_ns)
@@ -114,7 +114,8 @@ static void flags_put(struct exporting *x, size_t l, const struct stored_op *op,
 							    status_flags(op->offset)));
 }
 
-/* A lock of kind @wanted, or for NO_LOCK the release of a lock, which is written with its kind. */
+/* A lock of kind @wanted, or for NO_LOCK the release of a lock. The release is written with the
+ * kind of its lock. */
 static void lock_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid,
 		     uint64_t end_ns, OTF2_LockType wanted)
 {

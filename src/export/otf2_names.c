@@ -198,7 +198,7 @@ size_t otf2_strand_location(struct exporting *x, const struct catalog_thread *t,
 	return location_of(x, &x->strands, (uint64_t[2]){ thread, strand }, t, suffix);
 }
 
-/* A location in @set of @of, which is free at @start_ns, in @group; named @name and its number. */
+/* A location in @set of @of that is free at @start_ns, in @group; named @name and its number. */
 static size_t strand_of(struct exporting *x, struct known **set, uint64_t of, uint64_t start_ns,
 			uint32_t group, const char *name)
 {
@@ -227,7 +227,7 @@ size_t otf2_disk_strand_location(struct exporting *x, const struct known *disk, 
 	return strand_of(x, &x->disk_strands, disk->key[0], start_ns, disk->group, name);
 }
 
-/* The group of the server called @name, whose number is @number; NULL: no memory. */
+/* The group of the server called @name, whose number is @number, or NULL if there is no memory. */
 static struct known *server_known(struct exporting *x, uint64_t number, const char *name)
 {
 	struct known *k = known_find(&x->servers, number, 0);

@@ -3,7 +3,7 @@
  * otf2_names.h - the definitions in an archive of a recording's threads, processes, disks, servers,
  * files, descriptors and attributes. Each is defined at its first use.
  *
- * Owns these tables, which grow with threads, files and open descriptors, not with events.
+ * Owns these tables. They grow with threads, files and open descriptors, not with events.
  */
 #ifndef IOSTRATA_EXPORT_OTF2_NAMES_H
 #define IOSTRATA_EXPORT_OTF2_NAMES_H
@@ -102,9 +102,9 @@ size_t otf2_thread_location(struct exporting *x, const struct catalog_thread *t)
  * this location has no regions. SIZE_MAX: failed. */
 size_t otf2_async_location(struct exporting *x, const struct catalog_thread *t);
 
-/* A location for a thread's request written as a region, such as an open, which begins at
- * @start_ns. Regions of one location must not overlap, so a thread has up to LANES locations. If
- * all are busy, the region begins late; its strata still give the full time. SIZE_MAX: failed. */
+/* A location for a thread's request written as a region, such as an open. It begins at @start_ns.
+ * Regions of one location must not overlap, so a thread has up to LANES locations. If all are busy,
+ * the region begins late; its strata still give the full time. SIZE_MAX: failed. */
 size_t otf2_strand_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns);
 
 /* A disk, with its own node, group and location. NULL: failed. */
@@ -128,7 +128,7 @@ size_t otf2_asked_strand_location(struct exporting *x, const struct known *serve
 /* The region of a request to a server, "nfs READ". OTF2_UNDEFINED_REGION: no memory. */
 uint32_t otf2_asked_region(struct exporting *x, const struct stored_server_request *rq);
 
-/* The handle used by an operation; NO_HANDLE: the file is not known. */
+/* The handle used by an operation, or NO_HANDLE if the file is not known. */
 uint32_t otf2_handle_of(struct exporting *x, const struct stored_op *op, unsigned int pid);
 
 /* The handle of a page fault, or of a request of io_uring or libaio, for which the descriptor may
@@ -138,7 +138,8 @@ uint32_t otf2_handle_of_file(struct exporting *x, const struct stored_op *op, un
 /* The handle of operations without a file: sync(), msync(). */
 uint32_t otf2_handle_of_everything(struct exporting *x);
 
-/* A descriptor of process @pid begins, by an open that returns at @end_ns; NO_HANDLE: no memory. */
+/* A descriptor of process @pid begins, by an open that returns at @end_ns, or NO_HANDLE if there is
+ * no memory. */
 uint32_t otf2_handle_begin(struct exporting *x, const struct stored_op *op, unsigned int pid,
 			   uint64_t end_ns);
 
@@ -148,7 +149,7 @@ OTF2_LockType *otf2_handle_lock(struct exporting *x, unsigned int pid, uint64_t 
 /* A descriptor of process @pid ends. Returns its handle, or NO_HANDLE if not known. */
 uint32_t otf2_handle_end(struct exporting *x, unsigned int pid, uint64_t fd);
 
-/* The file of a known descriptor, NAME_FILE; 0: not known. */
+/* The file of a known descriptor, NAME_FILE, or 0 if not known. */
 uint64_t otf2_handle_file(struct exporting *x, unsigned int pid, uint64_t fd);
 
 /* Whether the known descriptor is newer than @op: another thread closed the older one and got its

@@ -116,7 +116,7 @@ static void write_out(struct parquet *p, const void *data, size_t n)
 	p->at += n;
 }
 
-/* Doubles the room for texts, or makes the first room. False: out of memory. */
+/* Doubles the room for texts, or makes the first room. Returns false if out of memory. */
 static bool dict_grow(struct dict *d)
 {
 	size_t n_slots = d->n_slots ? 2 * d->n_slots : 256;
@@ -298,7 +298,7 @@ static uint32_t *dict_slot(struct dict *d, uint64_t hash, const char *text, size
 	}
 }
 
-/* The index of @text; false: the dictionary is full. */
+/* The index of @text. Returns false if the dictionary is full. */
 static bool dict_text_index(struct column_state *c, const char *text, size_t len, uint32_t *ret)
 {
 	const struct dict_text *last = &c->dict.texts[c->dict.last];
@@ -357,8 +357,8 @@ static void dict_clear(struct dict *d)
 	d->n = d->raw.n = d->page.n = d->last = 0;
 }
 
-/* The whole page of integers as indices. False: the dictionary is full; what it has got by then is
- * not taken back, unless it had nothing before. */
+/* The whole page of integers as indices. Returns false if the dictionary is full; what it has got
+ * by then is not taken back, unless it had nothing before. */
 static bool page_ints_find(struct parquet *p, struct column_state *c)
 {
 	size_t before = c->dict.n;

@@ -33,8 +33,8 @@ struct parquet_pair {
 
 struct parquet;
 
-/* Begins a file of @n columns. @f and @columns stay the caller's. @writer: name of the program,
- * "x version 1.2". The caller frees the result by parquet_free(). NULL: out of memory. */
+/* Begins a file of @n columns. @f and @columns stay the caller's. @writer: name of the program, "x
+ * version 1.2". The caller frees the result by parquet_free(). Returns NULL if out of memory. */
 struct parquet *parquet_begin(FILE *f, const char *writer, const struct parquet_column *columns,
 			      size_t n);
 
@@ -44,13 +44,13 @@ void parquet_put_null(struct parquet *p, size_t column);
 void parquet_put_int(struct parquet *p, size_t column, int64_t v);
 void parquet_put_text(struct parquet *p, size_t column, const char *text, size_t len);
 
-/* Ends the row. 0 or -errno: the first error of any call so far. */
+/* Ends the row. Returns 0 or -errno: the first error of any call so far. */
 int parquet_row(struct parquet *p);
 
 /* The number of rows so far. */
 uint64_t parquet_rows(const struct parquet *p);
 
-/* Ends the file: writes the buffered rows and @n @pairs. 0 or -errno. */
+/* Ends the file: writes the buffered rows and @n @pairs. Returns 0 or -errno. */
 int parquet_end(struct parquet *p, const struct parquet_pair *pairs, size_t n);
 
 /* @p may be NULL. */

@@ -186,8 +186,8 @@ static void encode_mini(struct bytes *b, const uint64_t *deltas, uint64_t least,
 	b->n += MINI / 8 * width;
 }
 
-/* Encodes @n differences. An incomplete last block is filled with the least difference, which takes
- * no bits. */
+/* Encodes @n differences. An incomplete last block is filled with the least difference: it takes no
+ * bits. */
 static void encode_block(struct bytes *b, uint64_t deltas[BLOCK], size_t n)
 {
 	int64_t least = INT64_MAX;

@@ -19,8 +19,8 @@ struct bytes {
 
 void bytes_done(struct bytes *b);
 
-/* Makes room for @n more bytes, and returns the place for them; the caller adds to .n. NULL: out of
- * memory. */
+/* Makes room for @n more bytes, and returns the place for them; the caller adds to .n. Returns NULL
+ * if out of memory. */
 uint8_t *bytes_room(struct bytes *b, size_t n);
 
 void bytes_put(struct bytes *b, const void *data, size_t n);

@@ -48,13 +48,13 @@ static int64_t divide_down(int64_t n, int64_t by)
 	return n / by - (n % by < 0);
 }
 
-/* The block device that a file system is on. NULL: none, or not known. */
+/* The block device that a file system is on. Returns NULL if there is none or not known. */
 static const struct device *fs_device(const struct header *h, unsigned int dev)
 {
 	const struct device *d = devices_find(&h->devices, dev);
 	const struct header_mount *m = d ? NULL : header_mount(h, dev);
 
-	/* a file system on several devices has a number of its own; only its mount names a device
+	/* a file system on several devices has a separate number; only its mount names a device
 	 */
 	if (m && !strncmp(m->source, "/dev/", 5))
 		d = devices_named(&h->devices, m->source + 5);
@@ -151,7 +151,7 @@ struct tables {
 	char *about;           /* the recordings before: elements of a list in JSON; or NULL */
 };
 
-/* Renames the column offset, which is a keyword of SQL. */
+/* Renames the column offset: this is a keyword of SQL. */
 static const char *column_name(const struct column *c, unsigned int of)
 {
 	if (strcmp(c->name, "offset"))
@@ -219,7 +219,7 @@ static void json_missing(struct json *j, const struct header *h)
 	json_put_end(j, '}');
 }
 
-/* @damage: an error message; NULL: the recording was read to its end. */
+/* @damage: an error message, or NULL if the recording was read to its end. */
 static void json_recording(struct json *j, const struct tables *t, bool over, const char *damage)
 {
 	const struct header *h = &t->rec->header;
@@ -267,7 +267,8 @@ const struct schema parquet_schema = { "iostrata.parquet/1",
 					       "key-value of files of export --to parquet",
 				       .first = &recording_object };
 
-/* The elements so far, and the recording being added; the caller frees. NULL: out of memory. */
+/* The elements so far, and the recording being added; the caller frees. Returns NULL if out of
+ * memory. */
 static char *about_text(const struct tables *t, bool over, const char *damage)
 {
 	char *text = NULL;
@@ -289,7 +290,8 @@ static char *about_text(const struct tables *t, bool over, const char *damage)
 	return NULL;
 }
 
-/* A list of all recordings with rows in the files; the caller frees. NULL: out of memory. */
+/* A list of all recordings with rows in the files; the caller frees. Returns NULL if out of
+ * memory. */
 static char *about_list(const struct tables *t)
 {
 	char *about = about_text(t, false, NULL), *list = NULL;
@@ -396,7 +398,7 @@ static int file_open(struct tables *t, struct part *part, int table, struct reas
 	return f->p ? 0 : reason_no_memory(why);
 }
 
-/* Gives a complete file the first free name. 0 or -errno. */
+/* Gives a complete file the first free name. Returns 0 or -errno. */
 static int file_name(struct table_file *f, int table)
 {
 	char number[16] = "", *path;
@@ -419,7 +421,7 @@ static int file_failed(const struct table_file *f, int err, struct reason *why)
 			  strerror(-err));
 }
 
-/* Completes a file. 0, or -1 with @why. */
+/* Completes a file. Returns 0, or -1 with @why. */
 static int file_close(struct tables *t, struct table_file *f, int table, struct reason *why)
 {
 	struct parquet_pair pairs[] = {
@@ -621,7 +623,7 @@ static int recording_end(struct tables *t, const char *damage, struct reason *wh
 	if (!t->conf.by_host && !t->conf.by_hour)
 		return 0;
 	err = parts_close(t, why);
-	free(t->about); /* the next host has files of its own */
+	free(t->about); /* the next host has separate files */
 	t->about = NULL;
 	return err;
 }

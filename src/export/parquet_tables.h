@@ -38,8 +38,8 @@ struct tables_counts {
 
 struct tables;
 
-/* The text in @conf stays the caller's. The caller frees the result by parquet_tables_free(). NULL:
- * out of memory. */
+/* The text in @conf stays the caller's. The caller frees the result by parquet_tables_free().
+ * Returns NULL if out of memory. */
 struct tables *parquet_tables_new(const struct tables_conf *conf);
 
 /*
@@ -51,7 +51,7 @@ struct tables *parquet_tables_new(const struct tables_conf *conf);
 int parquet_tables_add(struct tables *t, struct recording *rec, const char *name,
 		       const char *(*call_name)(unsigned short call), struct reason *why);
 
-/* Completes the files. 0, or -1 with @why. */
+/* Completes the files. Returns 0, or -1 with @why. */
 int parquet_tables_end(struct tables *t, struct reason *why);
 
 const struct tables_counts *parquet_tables_counted(const struct tables *t);

@@ -15,7 +15,7 @@ struct text {
 };
 
 /* A short name may repeat its parts so often that its text has no end in practice. The only way out
- * of libiberty, which holds no memory here, is a jump. */
+ * of libiberty is a jump. It holds no memory here. */
 static void text_add(const char *part, size_t len, void *arg)
 {
 	struct text *t = arg;

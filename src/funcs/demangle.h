@@ -10,8 +10,8 @@ enum { DEMANGLED_LEN = 4096 };
 
 /*
  * Writes the C++ name of symbol @name to @buf: with parameters, "ns::Class::method(int)", or
- * without, "ns::Class::method". False: @name is not of C++, or the result is longer. The name is
- * hostile: the time is bounded by its length and by DEMANGLED_LEN.
+ * without, "ns::Class::method". Returns false if @name is not of C++, or the result is longer. The
+ * name is hostile: the time is bounded by its length and by DEMANGLED_LEN.
  */
 bool demangle(const char *name, bool parameters, char buf[DEMANGLED_LEN]);
 

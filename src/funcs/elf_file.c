@@ -3,7 +3,7 @@
  * elf_file.c - reads symbols from ELF files with libelf.
  *
  * A file may be written by anybody, and may change while it is read. So it is read, not mapped: a
- * mapping of a file which shrinks kills its reader. Tables, names and their sum have limits.
+ * mapping of a file that shrinks kills its reader. Tables, names and their sum have limits.
  */
 #include "funcs/elf_file.h"
 
@@ -47,8 +47,9 @@ struct elf_file {
 	size_t n_code;
 };
 
-/* Whether the header of a file counts its sections itself. Files with 65,280 sections and more,
- * which no linker makes of a program, count them elsewhere, and libelf believes any number there.
+/* Whether the header of a file counts its sections itself. Files with 65,280 sections and more
+ * count them elsewhere, and libelf believes any number there. No linker makes such a file of a
+ * program.
  */
 static bool is_usual(const void *head, size_t len)
 {
@@ -123,7 +124,7 @@ bool elf_file_is_foreign(const struct elf_file *f)
 	return gelf_getehdr(f->elf, &head) && !MACHINE_IS_OWN(head.e_machine);
 }
 
-/* File offset of @address in executable code; 0: none. */
+/* File offset of @address in executable code, or 0 if there is none. */
 static uint64_t file_offset(const struct elf_file *f, uint64_t address)
 {
 	const struct segment *s;
@@ -158,7 +159,7 @@ static int names_open(Elf *elf, size_t section, struct names *ret_names)
 	return 0;
 }
 
-/* The name at @offset; NULL: none. 0 or -EBADMSG. */
+/* The name at @offset, or NULL if there is none. Returns 0 or -EBADMSG. */
 static int name_get(struct names *n, size_t offset, const char **ret_name)
 {
 	size_t len;
@@ -234,7 +235,7 @@ bool elf_file_is_debug_file(const struct elf_file *f)
 	return section_find(f->elf, &w);
 }
 
-/* A symbol table of @elf, which may be another file than @f, where the code is. */
+/* A symbol table of @elf. The code is in @f, perhaps another file. */
 static int table_read(const struct elf_file *f, Elf *elf, const struct wanted *table,
 		      elf_symbol_fn *fn, void *arg)
 {
@@ -452,7 +453,7 @@ static bool has_checksum(int fd, uint32_t crc)
 	return !len && is == crc;
 }
 
-/* The marks by which a debug file belongs to a program. */
+/* The marks that show whether a debug file belongs to a program. */
 struct debug_wanted {
 	struct build_id id;
 	struct debug_link link;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * elf_file.h - the symbols of an ELF file: of its own tables, of .gnu_debugdata, and of its debug
+ * elf_file.h - the symbols of an ELF file: from its tables, from .gnu_debugdata, and from its debug
  * file. The files are hostile: each look at them is bounded. Knows no patterns, and probes nothing.
  */
 #ifndef IOSTRATA_FUNCS_ELF_FILE_H
@@ -23,7 +23,7 @@ struct elf_symbol {
 typedef int elf_symbol_fn(void *arg, const struct elf_symbol *s);
 
 /*
- * Opens the ELF file @fd, which outlives the result; the caller frees it with elf_file_close(). 0,
+ * Opens the ELF file @fd. The caller frees the result with elf_file_close(), before closing @fd. 0,
  * -ENOMEM, or -ENOEXEC: it is no ELF file, or its header is wrong.
  */
 int elf_file_open(int fd, struct elf_file **ret_file);
@@ -44,10 +44,11 @@ bool elf_file_is_debug_file(const struct elf_file *f);
 int elf_file_symbols(struct elf_file *f, elf_symbol_fn *fn, void *arg);
 
 /* The address at which the dynamic linker stores the function chosen by the IFUNC resolver at
- * address @resolver; 0: the file has no such place. */
+ * address @resolver, or 0 if the file has no such place. */
 uint64_t elf_file_choice(const struct elf_file *f, uint64_t resolver);
 
-/* Address of @offset in the file, if the file is loaded where it says. False: it is not loaded. */
+/* Address of @offset in the file, if the file is loaded where it says. Returns false if it is not
+ * loaded. */
 bool elf_file_address(const struct elf_file *f, uint64_t offset, uint64_t *ret_address);
 
 /*

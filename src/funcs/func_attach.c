@@ -60,7 +60,7 @@ static int link_create(struct new_link *attr)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Gives @fd to @a; closes it if that fails. 0 or -ENOMEM. */
+/* Gives @fd to @a; closes it if that fails. Returns 0 or -ENOMEM. */
 static int fd_keep(struct func_attached *a, int fd, enum func_fd_kind kind)
 {
 	if (list_reserve((void **)&a->fds, &a->cap, a->n, sizeof(*a->fds))) {
@@ -82,7 +82,7 @@ void func_detach(struct func_attached *a, size_t keep)
 	a->cap = 0;
 }
 
-/* Whether -errno @err means a lack of descriptors or memory, whatever the function. */
+/* Whether -errno @err means a lack of descriptors or memory, for any function. */
 static bool is_limit(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
@@ -222,8 +222,8 @@ static int event_open(const struct func_method *probe, const struct func *f, boo
 	return kprobe_open("kprobe", f->addr ? NULL : f->name, f->addr, is_return);
 }
 
-/* Attaches @prog to @event by a link, which reports misses. Before 5.15 there are no such links,
- * and the program is set on the event itself. */
+/* Attaches @prog to @event by a link: links report misses. Before 5.15 there are no such links, and
+ * the program is set on the event itself. */
 static int event_run(struct func_attached *a, int event, int prog)
 {
 	struct new_link attr = { .prog_fd = prog,
@@ -249,7 +249,7 @@ static int event_attach(struct func_attached *a, const struct func_method *how,
 	return err ? err : event_run(a, event, prog);
 }
 
-/* Finds the type of the function, which only fentry and fsession need. */
+/* Finds the type of the function. Only fentry and fsession need it. */
 static int type_find(const struct func_attached *a, const struct func_method *how,
 		     const struct func *f, unsigned int *ret_type, int *ret_btf_fd)
 {

@@ -115,7 +115,8 @@ static void sums_merge(struct func_sums *sum, const struct func_sums *one)
 		sum->min_inverse = one->min_inverse;
 }
 
-/* Adds the counts of the histogram since the last look, to the row and to *@count. 0 or -ENOMEM. */
+/* Adds the counts of the histogram since the last look, to the row and to *@count. Returns 0 or
+ * -ENOMEM. */
 static int hist_more(struct func_collect *c, unsigned int func, uint64_t *count)
 {
 	const struct func_memory *m = &c->mem;
@@ -166,7 +167,7 @@ static int func_more(struct func_collect *c, unsigned int func)
 	return err;
 }
 
-/* The row of a hash entry, made if needed. NULL: out of memory. */
+/* The row of a hash entry, made if needed. Returns NULL if out of memory. */
 static struct row *row_get(struct func_collect *c, const struct func_key *key)
 {
 	struct func_key whole = *key;

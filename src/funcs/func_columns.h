@@ -42,7 +42,7 @@ struct funcs_rows {
 	uint64_t self_ns; /* of all rows */
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int func_rows_init(struct funcs_rows *r, const struct funcs_view *v,
 		   const struct func_snapshot *sn);
 void func_rows_done(struct funcs_rows *r);
@@ -60,7 +60,7 @@ struct funcs_tree {
 	size_t n;
 };
 
-/* 0 or -ENOMEM: then there is nothing to free. */
+/* Returns 0 or -ENOMEM: then there is nothing to free. */
 int func_tree_init(struct funcs_tree *t, const struct funcs_view *v,
 		   const struct func_snapshot *sn);
 void func_tree_done(struct funcs_tree *t);

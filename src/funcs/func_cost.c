@@ -46,7 +46,7 @@ static double call_ns(bool user)
 	return (double)best / CALLS;
 }
 
-/* Finds the file offset of @addr, an address in this program. 0 or -ENOENT. */
+/* Finds the file offset of @addr, an address in this program. Returns 0 or -ENOENT. */
 static int own_offset(uintptr_t addr, uint64_t *ret_offset)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -116,7 +116,7 @@ static uint64_t shortest_ns(const struct func_sums *cells, size_t stride, size_t
 	return ~inverse;
 }
 
-/* Measures the cost of entries alone, which count calls and measure no time. */
+/* Measures the cost of entries alone: they count calls and measure no time. */
 static int measure_entries(const struct func_memory *m, unsigned int func, bool user,
 			   double without_ns, struct func_cost *ret_cost)
 {

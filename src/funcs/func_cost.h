@@ -14,7 +14,8 @@ struct func_memory;
  *
  * The first calls tell the programs how far from its entry a function returns (live->sp_shift). The
  * function has number @func, the last of @m. The probe is gone on return. If only entries are
- * probed, ret_cost->inside_ns is 0. 0 with @ret_cost, or -errno: this way to probe does not work.
+ * probed, ret_cost->inside_ns is 0. Returns 0 with @ret_cost, or -errno: this way to probe does not
+ * work.
  */
 int func_cost_measure(struct func_attached *a, struct func_live *live, unsigned int func,
 		      const struct func_memory *m, struct func_cost *ret_cost);

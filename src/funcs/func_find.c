@@ -125,7 +125,7 @@ static const char *module_missing(const struct patterns *p)
 
 enum which { INCLUDES, INCLUDES_AND_MATCHED, EXCLUDES_AND_MATCHED };
 
-/* The first pattern which includes functions, or excludes some; NULL: there is none. */
+/* The first pattern that includes functions, or excludes some, or NULL if there is none. */
 static const char *first_pattern(const struct patterns *p, const struct func_session_conf *conf,
 				 enum which which)
 {

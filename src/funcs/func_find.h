@@ -11,7 +11,7 @@ struct reason;
 
 /*
  * Adds to @l the functions matched by the patterns of @conf. @ret_user: they are of programs and
- * libraries, not of the kernel. For @explain see func_kernel_list(). 0, or -1 with @why: no
+ * libraries, not of the kernel. For @explain see func_kernel_list(). Returns 0, or -1 with @why: no
  * function matches, or a pattern is wrong.
  */
 int func_find(const struct func_session_conf *conf, bool explain, struct func_list *l,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * func_find_elf.c - which functions of programs and libraries the patterns match.
+ * func_find_elf.c - finds the functions of programs and libraries that the patterns match.
  */
 #include "funcs/func_find_elf.h"
 
@@ -79,7 +79,7 @@ static int function_add(void *arg, const struct elf_symbol *s)
 	return r->demangled[0] && !f->demangled ? -ENOMEM : 0;
 }
 
-/* Copy of @path as process @pid, which may be in a container, sees it. */
+/* Copy of @path as process @pid sees it, perhaps in a container. */
 static const char *path_of(struct func_list *l, const char *path, unsigned int pid)
 {
 	char its[PATH_MAX + 32];
@@ -108,7 +108,7 @@ bool func_elf_is_used(const char *path, unsigned int pid)
 	return found;
 }
 
-/* Path of the C library of process @pid; 0: of this program. NULL: it has none. */
+/* Path of the C library of process @pid; 0: of this program. Returns NULL if it has none. */
 static const char *libc_path(struct func_list *l, unsigned int pid)
 {
 	const char *found = NULL;
@@ -147,7 +147,7 @@ static int file_failed(const char *path, int err, struct reason *why)
 	return reason_set(why, EXIT_FAILED, "cannot read '%.200s': %s", path, strerror(-err));
 }
 
-/* Notes that times of a program that switches stacks are not measured. 0 or -ENOMEM. */
+/* Notes that times of a program that switches stacks are not measured. Returns 0 or -ENOMEM. */
 static int no_times(struct func_list *l, const char *fmt, ...)
 {
 	char *text;
@@ -166,7 +166,7 @@ static int no_times(struct func_list *l, const char *fmt, ...)
 	return l->no_times ? 0 : -ENOMEM;
 }
 
-/* Looks for signs that returns must not be probed. 0, or -1 with @why. */
+/* Looks for signs that returns must not be probed. Returns 0, or -1 with @why. */
 static int signs_check(struct reading *r, struct elf_file *f, struct reason *why)
 {
 	struct func_signs signs;
@@ -271,7 +271,7 @@ static void aliases_remove(struct func_list *l)
 	l->n = left;
 }
 
-/* Looks for code that switches stacks in the processes to trace. 0 or -ENOMEM. */
+/* Looks for code that switches stacks in the processes to trace. Returns 0 or -ENOMEM. */
 static int processes_check(struct func_list *l, const struct func_elf_conf *conf)
 {
 	char sign[192];

@@ -22,8 +22,8 @@ struct func_elf_conf {
 
 /*
  * Adds to @l the functions matched and not excluded by @patterns, all for programs and libraries.
- * Sets l->no_times if calls can only be counted. 0, or -1 with @why: a file does not exist, has no
- * symbols, or is not safe to probe.
+ * Sets l->no_times if calls can only be counted. Returns 0, or -1 with @why: a file does not exist,
+ * has no symbols, or is not safe to probe.
  */
 int func_elf_list(struct func_list *l, struct pattern *const patterns[], size_t n,
 		  const struct func_elf_conf *conf, struct reason *why);

@@ -277,7 +277,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp((*x)->name, (*y)->name);
 }
 
-/* Pointers to the functions, sorted by name; the caller frees the array. NULL: out of memory. */
+/* Pointers to the functions, sorted by name; the caller frees the array. Returns NULL if out of
+ * memory. */
 static struct func **sorted(struct func_list *l)
 {
 	struct func **by = calloc(l->n ? l->n : 1, sizeof(*by));

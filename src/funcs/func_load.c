@@ -76,7 +76,7 @@ struct bpf_program *func_leave_program(const struct func_bpf *obj, const struct 
 }
 
 /* Copies the instructions of @prog for editing. Their number must stay the same, or relocations
- * would be wrong. 0 or -ENOMEM. */
+ * would be wrong. Returns 0 or -ENOMEM. */
 static int instructions_copy(const struct bpf_program *prog, struct bpf_insn **ret_insns)
 {
 	size_t len = bpf_program__insn_cnt(prog) * sizeof(**ret_insns);

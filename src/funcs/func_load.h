@@ -29,7 +29,7 @@ struct func_method {
 /* Best first; the last row has no name. */
 extern const struct func_method func_methods[];
 
-/* Finds a method by its name; NULL: none. */
+/* Finds a method by its name. Returns NULL if there is none. */
 const struct func_method *func_method_find(const char *name);
 
 /* Numbers of entries of the maps. */
@@ -38,8 +38,8 @@ struct func_sizes {
 };
 
 /*
- * Loads the programs of method @probe and, unless NULL, of @second, configured by @conf. 0 with
- * @ret_obj, freed by func_bpf__destroy(), or -errno: this kernel cannot do it.
+ * Loads the programs of method @probe and, unless NULL, of @second, configured by @conf. Returns 0
+ * with @ret_obj, freed by func_bpf__destroy(), or -errno: this kernel cannot do it.
  */
 int func_load(const struct func_method *probe, const struct func_method *second,
 	      const struct func_conf *conf, const struct func_sizes *sizes, struct feature *f,
@@ -48,7 +48,7 @@ int func_load(const struct func_method *probe, const struct func_method *second,
 /* Whether a copy of the programs is loaded for each function. */
 bool func_is_each(const struct func_method *m);
 
-/* The programs for entry and return, which may be the same program. */
+/* The programs for entry and return. They may be the same program. */
 struct bpf_program *func_enter_program(const struct func_bpf *obj, const struct func_method *probe);
 struct bpf_program *func_leave_program(const struct func_bpf *obj, const struct func_method *probe);
 

@@ -72,7 +72,7 @@ static int node_add(struct funcs_tree *t, const struct funcs_view *v, const stru
 }
 
 /* Adds the rows below @parent, each followed by the functions it called. Never adds more rows than
- * there are, whatever their paths say. */
+ * there are, no matter what their paths say. */
 static int branch_add(struct funcs_tree *t, const struct funcs_view *v, const struct index *x,
 		      uint64_t parent)
 {

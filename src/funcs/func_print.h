@@ -23,8 +23,9 @@ extern const struct schema funcs_schema;
 /* Writes one line of JSON. */
 int func_json(FILE *f, const struct funcs_view *v, const struct func_snapshot *sn);
 
-/* Lists the matching functions, and why some would not be traced. 0, or -errno of a failed write.
- *  */
+/* Lists the matching functions, and why some would not be traced. Returns 0, or -errno of a failed
+ * write.
+ * */
 int func_list_text(FILE *f, const struct func_list *l);
 
 #endif

@@ -38,11 +38,11 @@ struct func_list {
 			       * are measured. Hostile text */
 };
 
-/* Adds a copy of @name. @where lives as long as the list. 0 or -ENOMEM. */
+/* Adds a copy of @name. @where lives as long as the list. Returns 0 or -ENOMEM. */
 int func_list_add(struct func_list *l, const char *name, const char *where, uint64_t addr);
 
-/* Returns a copy of the first @len bytes of @where, which lives as long as the list. Equal texts
- * share one copy. NULL: out of memory. */
+/* Returns a copy of the first @len bytes of @where. The copy lives as long as the list. Equal texts
+ * share one copy. Returns NULL if out of memory. */
 const char *func_list_place(struct func_list *l, const char *where, size_t len);
 
 void func_list_free(struct func_list *l); /* leaves it empty */
@@ -109,7 +109,7 @@ struct func_memory {
 	int rows_fd;
 };
 
-/* @obj is loaded and outlives @m. 0 or -ENOMEM; call func_memory_done() in either case. */
+/* @obj is loaded and outlives @m. Returns 0 or -ENOMEM; call func_memory_done() in either case. */
 int func_memory_open(struct func_memory *m, const struct func_bpf *obj);
 void func_memory_done(struct func_memory *m); /* leaves it empty */
 

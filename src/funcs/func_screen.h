@@ -23,6 +23,6 @@ struct funcs_ui {
 /* Begins with the table, and an interval of @interval_ns. */
 void func_ui_init(struct funcs_ui *ui, struct funcs_view *view, uint64_t interval_ns);
 
-/* Draws the screen. 0 or -ENOMEM. */
+/* Draws the screen. Returns 0 or -ENOMEM. */
 int func_ui_draw(struct funcs_ui *ui);
 #endif

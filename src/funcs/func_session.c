@@ -285,7 +285,7 @@ static int try_with_second(struct func_session *s, const struct func_method *how
 }
 
 /* For few functions, fentry runs cheaper than probes on all at once, and attaches as fast. But some
- * kernels preempt its program, which then misses other calls on the CPU. */
+ * kernels preempt its program. Then the program misses other calls on the CPU. */
 static bool is_first_choice(const struct func_session *s, const struct func_method *m)
 {
 	return func_is_each(m) && m->attach_type && s->list.n <= FEW_FUNCS && !s->feat.preemptible;

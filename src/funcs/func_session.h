@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * func_session.h - one run of probes on functions: which functions, and how they are probed,
- * attached, read and detached. Prints nothing.
+ * func_session.h - one run of probes on functions: chooses the functions, and probes, attaches,
+ * reads and detaches them. Prints nothing.
  */
 #ifndef IOSTRATA_FUNCS_FUNC_SESSION_H
 #define IOSTRATA_FUNCS_FUNC_SESSION_H
@@ -37,13 +37,13 @@ struct func_session_conf {
 
 /*
  * Lists the matching functions, with the reason if a function cannot be traced; probes nothing.
- * Free with func_list_free(). 0, or -1 with @why: nothing matches, or a pattern is wrong.
+ * Free with func_list_free(). Returns 0, or -1 with @why: nothing matches, or a pattern is wrong.
  */
 int func_session_list(const struct func_session_conf *conf, struct func_list *ret_list,
 		      struct reason *why);
 
-/* Probes the functions; all probes are live on return. 0, or -1 with @why. The caller closes
- * @ret_session in both cases, since detaching a part of the functions may be slow, too. */
+/* Probes the functions; all probes are live on return. Returns 0, or -1 with @why. The caller
+ * closes @ret_session in both cases, since detaching a part of the functions may be slow, too. */
 int func_session_open(const struct func_session_conf *conf, struct func_session **ret_session,
 		      struct reason *why);
 void func_session_close(struct func_session *s); /* detaches; NULL is fine */
@@ -61,7 +61,7 @@ bool func_session_is_slow_to_close(const struct func_session *s);
 void func_session_beat(struct func_session *s);
 
 /* Takes the sums since the last call, or since the probes went live. The caller frees the rows with
- * func_snapshot_free(). 0, or -1 with @why. */
+ * func_snapshot_free(). Returns 0, or -1 with @why. */
 int func_session_snapshot(struct func_session *s, struct func_snapshot *ret_sn, struct reason *why);
 
 /* Lost calls, each counted once. */

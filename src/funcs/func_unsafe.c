@@ -179,7 +179,7 @@ static int regular_open(const char *path)
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-/* Opens a mapped file, which may have been removed, or belong to other mounts. -1: it is not
+/* Opens a mapped file. It may have been removed, or belong to other mounts. Returns -1 if it is not
  * regular, or cannot be opened. */
 static int mapped_open(unsigned int pid, const struct mapping *m)
 {

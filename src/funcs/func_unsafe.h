@@ -2,9 +2,9 @@
 /*
  * func_unsafe.h - functions and programs whose returns must not be probed. Probes nothing.
  *
- * To trace a return, the kernel replaces the return address on the stack by an address of its own.
- * It keeps the real one in a list per thread, and expects the last call to return first, to where
- * it was made. If a program does otherwise, the kernel kills it or sends it to a wrong address.
+ * To trace a return, the kernel replaces the return address on the stack by one of the kernel's. It
+ * keeps the real one in a list per thread, and expects the last call to return first, to where it
+ * was made. If a program does otherwise, the kernel kills it or sends it to a wrong address.
  *
  * When the program itself unwinds the stack, it finds only the address of the kernel, and no
  * caller. So an exception finds no handler, and an ending thread cleans up nothing.
@@ -20,7 +20,7 @@
 struct elf_file;
 struct reason;
 
-/* Why the return of function @name must not be probed; NULL: it may be. */
+/* Why the return of function @name must not be probed, or NULL if it may be. */
 const char *func_unsafe(const char *name);
 
 enum { SIGN_LEN = 64 };
@@ -37,14 +37,14 @@ struct func_signs {
 	bool go;
 };
 
-/* 0, or -EBADMSG: see elf_file_symbols(). */
+/* Returns 0, or -EBADMSG: see elf_file_symbols(). */
 int func_signs_read(struct func_signs *s, struct elf_file *f);
 
 /* The function for switching stacks, or NULL: the file has none. */
 const char *func_signs_switch(const struct func_signs *s);
 
-/* 0: the program does not unwind its stack. Else -1 with @why: it throws exceptions, or ends
- * threads by unwinding. @path is hostile text, and so is @why. */
+/* Returns 0 if the program does not unwind its stack. Else -1 with @why: it throws exceptions, or
+ * ends threads by unwinding. @path is hostile text, and so is @why. */
 int func_signs_refuse(const struct func_signs *s, const char *path, struct reason *why);
 
 /* Whether the file is the C library, by its name. The C library has functions for switching stacks,
@@ -53,7 +53,7 @@ bool func_is_libc(const char *path);
 
 /*
  * Whether process @pid has mapped code that switches stacks, other than of the C library. If so,
- * sets @ret_sign to "FILE: FUNCTION", which is hostile text of at most @len bytes.
+ * sets @ret_sign to "FILE: FUNCTION": hostile text of at most @len bytes.
  */
 bool func_process_switches(unsigned int pid, char *ret_sign, size_t len);
 

@@ -29,7 +29,8 @@ static bool is_mapping_of(const struct mapping *m, const struct stat *st)
 	       is.st_dev == st->st_dev && is.st_ino == st->st_ino;
 }
 
-/* How far this program has loaded the file from the addresses in it. False: it has not. */
+/* How far this program has loaded the file from the addresses in it. Returns false if it has
+ * not. */
 static bool is_loaded(const struct elf_file *f, const struct stat *st, uint64_t *ret_distance)
 {
 	FILE *maps = maps_open(0);
@@ -46,7 +47,7 @@ static bool is_loaded(const struct elf_file *f, const struct stat *st, uint64_t 
 	return found;
 }
 
-/* Reads a pointer of this program. False: there is no memory. */
+/* Reads a pointer of this program. Returns false if there is no memory. */
 static bool pointer_read(uint64_t address, uint64_t *ret_pointer)
 {
 	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -57,7 +58,7 @@ static bool pointer_read(uint64_t address, uint64_t *ret_pointer)
 	return len == sizeof(*ret_pointer);
 }
 
-/* Offset in the file @st of @address in this program; 0: it is not code of the file. */
+/* Offset in the file @st of @address in this program, or 0 if it is not code of the file. */
 static uint64_t code_offset(const struct stat *st, uint64_t address)
 {
 	FILE *maps = maps_open(0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * ifunc.h - functions whose implementation is chosen when a process starts (STT_GNU_IFUNC), such as
- * strlen(): the symbol is of the resolver, which is called once. Probes nothing.
+ * strlen(): the symbol names the resolver. It is called once. Probes nothing.
  */
 #ifndef IOSTRATA_FUNCS_IFUNC_H
 #define IOSTRATA_FUNCS_IFUNC_H
@@ -24,7 +24,8 @@ uint64_t ifunc_chosen(const struct elf_file *f, int fd, uint64_t resolver);
 extern const char *const ifunc_unknown;
 
 /* For the first functions of @l, from number @from on, that are refused for ifunc_unknown: replaces
- * the reason by one with the names of implementations in the symbols of the file. 0 or -errno. */
+ * the reason by one with the names of implementations in the symbols of the file. Returns 0 or
+ * -errno. */
 int ifunc_explain(struct func_list *l, size_t from, struct elf_file *f, const char *path);
 
 #endif

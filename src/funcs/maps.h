@@ -15,11 +15,11 @@ struct mapping {
 	char path[PATH_MAX]; /* as the process sees it; "": no file; hostile text */
 };
 
-/* Opens the list of process @pid; 0: of this program. The caller closes it with fclose(). NULL: the
- * process has ended, or may not be looked at. */
+/* Opens the list of process @pid; 0: of this program. The caller closes it with fclose(). Returns
+ * NULL if the process has ended, or may not be looked at. */
 FILE *maps_open(unsigned int pid);
 
-/* The next mapping; false: there are no more. */
+/* The next mapping. Returns false if there are no more. */
 bool maps_next(FILE *maps, struct mapping *ret_mapping);
 
 #endif
