@@ -11,11 +11,10 @@ struct cgroups {
 	struct cgroup_known *known;
 };
 
-/* Notes the path of a cgroup, if it is of a container; so that cgroups_path() has it when the
- * cgroup is gone. */
+/* Notes the path of a container's cgroup, so that cgroups_path() has it when the cgroup is gone. */
 void cgroups_note(struct cgroups *c, unsigned long long id, const char *path);
 
-/* As lookup_cgroup(): the caller frees it. NULL: out of memory. */
+/* As lookup_cgroup(): the caller frees it. Returns NULL if out of memory. */
 char *cgroups_path(struct cgroups *c, unsigned long long id);
 
 void cgroups_done(struct cgroups *c);

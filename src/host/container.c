@@ -54,7 +54,7 @@ static bool part_is(struct part p, const char *text)
 	return p.len == strlen(text) && !memcmp(p.s, text, p.len);
 }
 
-/* Removes @text from the front or the end of @p. False: @p does not have @text there. */
+/* Removes @text from the front or the end of @p. Returns false if @p does not have @text there. */
 static bool part_take(struct part *p, const char *text)
 {
 	size_t n = strlen(text);
@@ -65,7 +65,7 @@ static bool part_take(struct part *p, const char *text)
 	return true;
 }
 
-/* Removes everything up to the first @text, and @text. False: @p does not have @text. */
+/* Removes everything up to the first @text, and @text. Returns false if @p does not have @text. */
 static bool part_skip(struct part *p, const char *text)
 {
 	const char *at = memmem(p->s, p->len, text, strlen(text));
@@ -111,8 +111,8 @@ static unsigned int digit(char c)
 	return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
 }
 
-/* The byte of an escape of systemd (\x2d) at @s; 0: no escape. systemd never escapes a NUL or a
- * slash. */
+/* The byte of an escape of systemd (\x2d) at @s, or 0 if there is no escape. systemd never escapes
+ * a NUL or a slash. */
 static char unescaped(const char *s, size_t len)
 {
 	char c;
@@ -124,7 +124,7 @@ static char unescaped(const char *s, size_t len)
 	return c == '/' ? 0 : c;
 }
 
-/* False: the name is empty or too long. */
+/* Returns false if the name is empty or too long. */
 static bool name_set(struct container *c, struct part p, const char *runtime)
 {
 	char byte;
@@ -271,7 +271,7 @@ struct joining {
 	uint64_t unnamed;
 };
 
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 static struct owner *owner_find(struct joining *j, const char *before, const char *name)
 {
 	struct owner *o, *new = calloc(1, sizeof(*new) + strlen(before) + strlen(name) + 1);
@@ -288,7 +288,7 @@ static struct owner *owner_find(struct joining *j, const char *before, const cha
 	return new;
 }
 
-/* The owner of the cgroup @id with this text. NULL: out of memory. */
+/* The owner of the cgroup @id with this text. Returns NULL if out of memory. */
 static const struct owner *owner_of(struct joining *j, unsigned long long id, char *text)
 {
 	struct container c;
@@ -313,7 +313,7 @@ static const struct owner *owner_of(struct joining *j, unsigned long long id, ch
 	return o;
 }
 
-/* Names a new row; without an owner it has no name. 0 or -ENOMEM. */
+/* Names a new row; without an owner it has no name. Returns 0 or -ENOMEM. */
 static int row_begin(const struct owner *o, char **ret_by, bool *ret_contained)
 {
 	struct container *c;

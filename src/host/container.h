@@ -23,7 +23,7 @@ enum {
 
 struct container_names;
 
-/* The runtimes by which containers are known. */
+/* The known runtimes of containers. */
 extern const struct word_list runtime_words;
 
 /* The name of rows of processes outside of containers. */
@@ -61,10 +61,10 @@ static inline const struct container *container_of_row(const char *by, bool cont
 /* Rows by cgroup become rows by container: those of its cgroups, added up. */
 
 /*
- * Joins the rows of @sn, which were collected with BY_CGROUP. All cgroups outside of containers are
- * one row, CONTAINER_NONE. A cgroup that was gone before it could be named has a row of its own,
- * "cgroup 12", and is counted in unnamed_cgroups. @names: for the names of containers; NULL: they
- * have none. 0 or -ENOMEM; then @sn is as it was.
+ * Joins the rows of @sn, collected with BY_CGROUP. All cgroups outside of containers are one row,
+ * CONTAINER_NONE. A cgroup that was gone before it could be named has a separate row, "cgroup 12",
+ * and is counted in unnamed_cgroups. @names: for the names of containers, or NULL if they have
+ * none. Returns 0 or -ENOMEM; then @sn is as it was.
  */
 int container_rows(struct snapshot *sn, struct container_names *names);
 

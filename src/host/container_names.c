@@ -161,7 +161,7 @@ static bool runtime_is(const struct container *c, const char *runtime)
 	return c->runtime && !strcmp(c->runtime, runtime);
 }
 
-/* Whether it is time to read a file again, which was read at @ret_ns. */
+/* Whether it is time to read a file again. It was last read at @ret_ns. */
 static bool is_time(uint64_t *ret_ns)
 {
 	uint64_t now = clock_ns();

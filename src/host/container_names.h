@@ -25,7 +25,7 @@ struct container_names {
 	uint64_t read_ns; /* when the lists were read last */
 };
 
-/* Directories, below which these files are; then NULL. */
+/* Directories, below that these files are; then NULL. */
 extern const char *const container_names_dirs[];
 
 /* Adds the name of the container @id: @title is "NAMESPACE/POD/NAME", or "NAME". Both are hostile.

@@ -34,7 +34,7 @@ static unsigned int dev_parse(const char *text)
 	return major << 20 | minor;
 }
 
-/* The first line of sysfs attribute @what of @dev. False: no such attribute. */
+/* The first line of sysfs attribute @what of @dev. Returns false if there is no such attribute. */
 static bool attribute_read(unsigned int dev, const char *what, char *dst, size_t cap)
 {
 	char path[SYS_PATH];
@@ -69,7 +69,7 @@ static unsigned int dev_of_node(const char *path)
 	return DEV_OF(major(st.st_rdev), minor(st.st_rdev));
 }
 
-/* The device of a file's file system, or of a device file; 0: not known. Works without search
+/* The device of a file's file system, or of a device file, or 0 if not known. Works without search
  * permission on the file's directories. */
 static unsigned int dev_below_file(const char *path)
 {
@@ -228,7 +228,7 @@ void devices_read(struct devices *d)
 		device_look(d, &d->list[i]);
 }
 
-/* The entry of @dev, made if missing, with its attributes read. NULL: out of memory. */
+/* The entry of @dev, made if missing, with its attributes read. Returns NULL if out of memory. */
 static struct device *device_meet(struct devices *d, unsigned int dev)
 {
 	struct device *e = device_of(d, dev);

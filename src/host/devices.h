@@ -52,7 +52,7 @@ void devices_add(struct devices *d, const struct device *device);
 void devices_sort(struct devices *d);
 void devices_link(struct devices *d, unsigned int upper, unsigned int lower);
 
-/* NULL: there is none. */
+/* Returns NULL if there is none. */
 const struct device *devices_find(const struct devices *d, unsigned int dev);
 const struct device *devices_named(const struct devices *d, const char *name);
 
@@ -63,21 +63,22 @@ void devices_label(const struct devices *d, unsigned int dev, char ret_label[DEV
 unsigned int devices_disk(const struct devices *d, unsigned int dev);
 
 /*
- * The next disk above, or below, @disk or one of its partitions. Each disk once; 0: no more. @at is
- * 0 at first.
+ * The next disk above, or below, @disk or one of its partitions. Each disk once, or 0 if there is
+ * no more. @at is 0 at first.
  */
 unsigned int devices_above(const struct devices *d, unsigned int disk, size_t *at);
 unsigned int devices_below(const struct devices *d, unsigned int disk, size_t *at);
 
-/* Reads a device number from @dir/@entry/dev in sysfs. False: there is no such file. */
+/* Reads a device number from @dir/@entry/dev in sysfs. Returns false if there is no such file. */
 bool devices_sysfs(const char *dir, const char *entry, unsigned int *ret_dev);
 
 /* The devices of the btrfs volume to which block device @dev belongs, @dev among them. Returns how
- * many, at most @cap; 0: it belongs to none. */
+ * many, at most @cap, or 0 if it belongs to none. */
 size_t devices_of_volume(unsigned int dev, unsigned int *ret_devs, size_t cap);
 
 /* The devices of the btrfs volume whose device number, while mounted, is @dev. Returns how many, at
- * most @cap; 0: @dev is no such volume, or @d is of a recording, which does not know these devices.
+ * most @cap. Returns 0 if @dev is no such volume, or if @d is from a recording: recordings do not
+ * have these devices.
  */
 size_t devices_mounted(const struct devices *d, unsigned int dev, unsigned int *ret_devs,
 		       size_t cap);

@@ -146,7 +146,8 @@ static void path_share(struct known_file **list, size_t n)
 		list[i]->shared = shared;
 }
 
-/* Finds files with the same path, in different containers or at different times. 0 or -ENOMEM. */
+/* Finds files with the same path, in different containers or at different times. Returns 0 or
+ * -ENOMEM. */
 static int shared_find(struct filenames *n)
 {
 	struct known_file **list = calloc(HASH_COUNT(n->files) + 1, sizeof(struct known_file *));
@@ -191,7 +192,7 @@ static int row_path(const struct known_file *f, char **ret_by)
 	return *ret_by ? 0 : -ENOMEM;
 }
 
-/* Makes sure that the file of a row has a path. 0 or -ENOMEM. */
+/* Makes sure that the file of a row has a path. Returns 0 or -ENOMEM. */
 static int row_know(struct filenames *n, const unsigned long long by[2])
 {
 	static const struct file_name none;
@@ -205,7 +206,7 @@ static int row_know(struct filenames *n, const unsigned long long by[2])
 	return f->named == NAMED_NOT && FILE_KEY_IS_BDEV(by[0]) ? name_bdev(f) : 0;
 }
 
-/* Names a row, and gives it the key of the first file at the place. 0 or -ENOMEM. */
+/* Names a row, and gives it the key of the first file at the place. Returns 0 or -ENOMEM. */
 static int row_name(struct filenames *n, unsigned long long by[2], char **ret_by)
 {
 	const struct known_file *first;
@@ -219,7 +220,7 @@ static int row_name(struct filenames *n, unsigned long long by[2], char **ret_by
 	return *ret_by ? 0 : -ENOMEM;
 }
 
-/* Lists the files of rows with several. 0 or -ENOMEM. */
+/* Lists the files of rows with several. Returns 0 or -ENOMEM. */
 static int files_list(const struct filenames *n, struct snapshot *sn)
 {
 	struct row_file *list;

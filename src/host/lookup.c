@@ -76,15 +76,15 @@ static bool cgroup_find(int fd, unsigned long long id, char path[PATH_MAX], size
 	return found;
 }
 
-/* The path of cgroup @id below the open directory @root, without CAP_DAC_READ_SEARCH. NULL: it is
- * gone, or out of memory. */
+/* The path of cgroup @id below the open directory @root, without CAP_DAC_READ_SEARCH. Returns NULL
+ * if it is gone, or out of memory. */
 static char *cgroup_walk(int root, unsigned long long id)
 {
 	char path[PATH_MAX] = "";
 	struct statfs fs;
 	struct stat st;
 
-	/* directories of the first version have inodes of their own numbers */
+	/* directories of the first version have other numbers as inodes */
 	if (fstatfs(root, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC || fstat(root, &st))
 		return NULL;
 	if (st.st_ino == id)

@@ -12,8 +12,8 @@ struct mounts;
  * file system @dev; without a mount, "major:minor". */
 void lookup_dev(const struct mounts *mounts, unsigned int dev, char *name, size_t cap);
 
-/* The path of a cgroup (v2), or "cgroup 12" if the cgroup is gone. The caller frees it. NULL: out
- * of memory. */
+/* The path of a cgroup (v2), or "cgroup 12" if the cgroup is gone. The caller frees it. Returns
+ * NULL if out of memory. */
 char *lookup_cgroup(unsigned long long id);
 
 #endif

@@ -22,7 +22,7 @@ struct mounts {
 	char *text; /* the members of list point into this */
 };
 
-/* 0 or -errno; @ret_mounts is untouched on failure. */
+/* Returns 0 or -errno; @ret_mounts is untouched on failure. */
 int mounts_read(struct mounts *ret_mounts);
 
 /* The same from the file @path, /proc/PID/mountinfo of another mount namespace. */
@@ -54,10 +54,10 @@ const struct mount *mounts_by_id(const struct mounts *m, unsigned int id);
 const struct mount *mounts_by_dev(const struct mounts *m, unsigned int dev);
 
 /*
- * Names the server of a file system which operations call @fs: "10.0.0.7" of a mount from
+ * Names the server of a file system that operations call @fs: "10.0.0.7" of a mount from
  * "10.0.0.7:/home" or "//10.0.0.7/share", "sshfs ann@host" of type "fuse.sshfs" from "ann@host:".
- * Without a server "(no server)". @type and @source as in struct mount; NULL: it is not known where
- * the file system is mounted.
+ * Without a server "(no server)". @type and @source as in struct mount, or NULL if it is not known
+ * where the file system is mounted.
  */
 enum { SERVER_TEXT = 128 };
 void mount_server(char dst[SERVER_TEXT], const char *fs, const char *type, const char *source);

@@ -45,8 +45,8 @@ static FILE *cannot_create(const char *path, int err, struct reason *why)
 	return NULL;
 }
 
-/* Opens an existing file to write at its end: a regular one with a single name, and of the user who
- * runs the tool. -1 with errno; ENOENT: there is none. */
+/* Opens an existing file to write at its end: a regular file with a single name, owned by the user
+ * who runs the tool. Returns -1 with errno; ENOENT: there is none. */
 static int end_open(const char *path, uid_t user)
 {
 	int fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
@@ -128,7 +128,7 @@ int newfile_rename(const char *from, const char *to)
 	/* the file system lacks RENAME_NOREPLACE */
 	if (lstat(from, &st))
 		return -errno;
-	if (S_ISDIR(st.st_mode)) /* replaces an empty directory, which must be a new one */
+	if (S_ISDIR(st.st_mode)) /* replaces an empty directory: it must be a new one */
 		return mkdir(to, 0700) || rename(from, to) ? -errno : 0;
 	return link(from, to) || unlink(from) ? -errno : 0;
 }

@@ -33,10 +33,10 @@ FILE *newfile_append(const char *path, struct reason *why);
  * there already; -1 with @why. */
 int newfile_dir(const char *path, struct reason *why);
 
-/* Renames a complete file or directory, unless @to exists. 0 or -errno. */
+/* Renames a complete file or directory, unless @to exists. Returns 0 or -errno. */
 int newfile_rename(const char *from, const char *to);
 
-/* A new file in a directory, which has its name only when it is complete: before, it is hidden as
+/* A new file in a directory. It gets its name only when it is complete; before, it is hidden as
  * .NAME.tmp. All 0: none. */
 struct newfile {
 	FILE *f; /* not to be closed */
@@ -44,11 +44,11 @@ struct newfile {
 	char *hidden, *path;
 };
 
-/* Opens the hidden file. 0, or -1 with @why. */
+/* Opens the hidden file. Returns 0, or -1 with @why. */
 int newfile_begin(struct newfile *n, const char *dir, const char *name, struct reason *why);
 
 /* Closes the file; if @complete, gives it its name, else removes it. Does nothing if @n is all 0,
- * and makes it so. 0 or -errno, and then there is no file. */
+ * and makes it so. Returns 0 or -errno, and then there is no file. */
 int newfile_end(struct newfile *n, bool complete);
 
 /* Whether @path, the value of an option or NULL, means the standard output. */

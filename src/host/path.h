@@ -30,8 +30,8 @@ struct path_file {
 /*
  * The path of @f as seen by the process that used it: "/mnt/a/b", ".../b" if upper directories are
  * not known, "/mnt/a/b (deleted)" as in /proc/PID/fd; "<8:1>/a/b" within its file system if no
- * mount leads to it, "<8:1>/inode 12" if no name is known. Hostile; the caller frees it. NULL: out
- * of memory.
+ * mount leads to it, "<8:1>/inode 12" if no name is known. Hostile; the caller frees it. Returns
+ * NULL if out of memory.
  */
 char *path_full(const struct path_file *f);
 

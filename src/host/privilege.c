@@ -68,7 +68,7 @@ int privilege_sudo_ids(uid_t *ret_uid, gid_t *ret_gid, struct reason *why)
 }
 
 /*
- * Confinement. Whatever its user, this process can no longer change or create files, start programs
+ * Confinement. This process, run by any user, can no longer change or create files, start programs
  * or talk to services. Open descriptors stay usable. Confinement cannot be undone, and children
  * inherit it.
  */
@@ -116,9 +116,9 @@ static int allow_reading_names(int ruleset)
 /*
  * Both need no_new_privs, and return 0 or -errno.
  *
- * Landlock (5.13): only files below @dirs, which end with a NULL, can be read, with @names also
- * those with names of containers. None can be written, created, removed or executed. Returns 0 also
- * if the kernel has no Landlock.
+ * Landlock (5.13): only files below @dirs (a list that ends with NULL) can be read, with @names
+ * also those with names of containers. None can be written, created, removed or executed. Returns 0
+ * also if the kernel has no Landlock.
  */
 static int confine_files(const char *const *dirs, bool names)
 {

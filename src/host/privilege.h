@@ -11,8 +11,9 @@
 struct reason;
 
 /*
- * Checks for the capabilities needed to trace: CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN. 0, or -1
- * with @why naming the missing ones. The kernel may refuse all the same; see privilege_refused().
+ * Checks for the capabilities needed to trace: CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN. Returns
+ * 0, or -1 with @why naming the missing ones. The kernel may refuse all the same; see
+ * privilege_refused().
  */
 int privilege_check(struct reason *why);
 
@@ -45,13 +46,12 @@ bool privilege_is_admin(void);
 int privilege_drop(bool names_cgroups, struct reason *why);
 
 /*
- * Gives up all privileges, for good, of a process which needs no more than its open descriptors:
- * the process keeps no capability, and reads no file at all. 0, or -1 with @why of the first
- * failure.
+ * Gives up all privileges for good, in a process that needs no more than its open descriptors: it
+ * keeps no capability, and reads no file at all. Returns 0, or -1 with @why of the first failure.
  */
 int privilege_drop_all(struct reason *why);
 
-/* Gives up all capabilities of a process not run by root. 0, or -1 with errno. */
+/* Gives up all capabilities of a process not run by root. Returns 0, or -1 with errno. */
 int privilege_clear(void);
 
 /* Privileges given by the program's file (setuid, file capabilities) beyond those of its user. */
@@ -67,8 +67,8 @@ enum privilege_file privilege_by_file(void);
 /* The caller of sudo, from its environment variables. */
 
 /*
- * 1: this process is root through sudo, and its caller has these ids. 0: it is not. -1 with @why
- * (.exit is EXIT_TOOL): the variables are incomplete, or make no sense.
+ * Returns 1 if this process is root through sudo, and its caller has these ids; 0 if it is not; -1
+ * with @why (.exit is EXIT_TOOL) if the variables are incomplete, or make no sense.
  */
 int privilege_sudo_ids(uid_t *ret_uid, gid_t *ret_gid, struct reason *why);
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Reads /proc/PID/stat. The name in brackets may hold anything, even brackets: what follows its
- * last one is read. False: the process is gone. */
+ * last one is read. Returns false if the process is gone. */
 static bool process_read(const char *pid, struct process *ret_process)
 {
 	unsigned long long began, faults;

@@ -12,7 +12,7 @@
 struct process {
 	unsigned int pid, parent; /* parent 0: none, or outside of this pid namespace */
 	uint64_t began_ticks;     /* start after boot, as in /proc/PID/stat: in ticks of clock(3) */
-	bool had_children;        /* children of its own have ended, and were waited for */
+	bool had_children;        /* some of its children have ended, and were waited for */
 };
 
 struct processes {
@@ -20,20 +20,20 @@ struct processes {
 	size_t n;
 };
 
-/* Reads all processes of the tool's pid namespace. The caller frees them. 0 or -errno. */
+/* Reads all processes of the tool's pid namespace. The caller frees them. Returns 0 or -errno. */
 int processes_read(struct processes *ret_all);
 void processes_free(struct processes *p);
 
 /*
  * The descendants of the processes @roots, in @all: their children, the children of these and so
- * on. The roots are no descendants, even of one another. 0 with @ret_below, which the caller frees,
- * or -ENOMEM.
+ * on. The roots are no descendants, even of one another. Returns 0 with @ret_below, freed by the
+ * caller, or -ENOMEM.
  */
 int processes_below(const struct processes *all, const unsigned int *roots, unsigned int n_roots,
 		    struct processes *ret_below);
 
-/* The title which process @pid gave itself, in place of its command line: "postgres: checkpointer".
- * Hostile; cut to PROCESS_TITLE bytes. False: it has none, or is gone. */
+/* The title that process @pid gave itself, in place of its command line: "postgres: checkpointer".
+ * Hostile; cut to PROCESS_TITLE bytes. Returns false if it has none, or is gone. */
 enum { PROCESS_TITLE = 32 };
 bool process_title(unsigned int pid, char *ret_title, size_t cap);
 

@@ -14,7 +14,7 @@ struct rlimits {
  * far as this process may. Failure is no error. @ret_old: the old limits. */
 void rlimits_raise(struct rlimits *ret_old);
 
-/* Restores the limits for a child. 0, or -1 with errno. */
+/* Restores the limits for a child. Returns 0, or -1 with errno. */
 int rlimits_restore(const struct rlimits *old);
 
 /* Whether the limit on open files is too low for libbpf to probe features of the kernel. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-	NAME_INTERVALS = 8, /* intervals for which a name waits for a row */
+	NAME_INTERVALS = 8, /* intervals that a name waits for a row */
 	INDEX_MIN = 64,
 };
 
@@ -68,7 +68,8 @@ static struct known_thread *thread_find(const struct threadnames *n, unsigned lo
 	return number ? &n->threads[number - 1] : NULL;
 }
 
-/* The entry of thread @id, made if missing. Valid until the next call. NULL: out of memory. */
+/* The entry of thread @id, made if missing. Valid until the next call. Returns NULL if out of
+ * memory. */
 static struct known_thread *thread_get(struct threadnames *n, unsigned long long id)
 {
 	struct known_thread *t = thread_find(n, id);

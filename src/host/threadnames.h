@@ -22,10 +22,10 @@ struct threadnames {
 	unsigned int interval;
 };
 
-/* Sets the newest name of a thread or process; @id is the key of its rows. 0 or -ENOMEM. */
+/* Sets the newest name of a thread or process; @id is the key of its rows. Returns 0 or -ENOMEM. */
 int threadnames_add(struct threadnames *n, unsigned long long id, const struct thread_name *name);
 
-/* Ends an interval: lists the threads of the rows of @sn in sn->threads. 0 or -ENOMEM. */
+/* Ends an interval: lists the threads of the rows of @sn in sn->threads. Returns 0 or -ENOMEM. */
 int threadnames_list(struct threadnames *n, struct snapshot *sn);
 
 /* Ends an interval: names the rows of @sn, which are by process or thread. "": not known. */

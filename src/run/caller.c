@@ -44,7 +44,7 @@ int caller_find(struct caller *c, struct reason *why)
 	const char *user = getenv("SUDO_USER");
 	int by_sudo, err;
 
-#ifdef STATIC /* a static glibc can only load modules of its own version */
+#ifdef STATIC /* a static glibc can only load modules of the same version */
 	__nss_configure_lookup("passwd", "files");
 	__nss_configure_lookup("group", "files");
 	__nss_configure_lookup("initgroups", "files");

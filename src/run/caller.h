@@ -17,12 +17,13 @@ struct caller {
 	char *name, *home, *shell;
 };
 
-/* Reads the files of users and groups, which caller_become() then need not do. 0, or -1 with @why.
+/* Reads the files of users and groups, so that caller_become() need not do this. Returns 0, or -1
+ * with @why.
  */
 int caller_find(struct caller *c, struct reason *why);
 
 /* Becomes the caller for good, without reading a file. Without sudo, drops those privileges of this
- * process which its user does not have. 0, or -1 with errno. */
+ * process that its user does not have. Returns 0, or -1 with errno. */
 int caller_become(const struct caller *c);
 
 void caller_done(struct caller *c);

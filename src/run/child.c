@@ -194,9 +194,8 @@ static void hold_open(int parent)
 }
 
 /*
- * Not in a pid namespace, which may end with the tool. There the first process waits for the end of
- * the others, in a state for which the detaching process waits in turn. Neither can be killed (seen
- * on 6.1).
+ * Not in a pid namespace: it may end with the tool. There the first process waits for the end of
+ * the others, and the detaching process waits for the first. Neither can be killed (seen on 6.1).
  */
 int child_hold_open(void)
 {

@@ -38,13 +38,13 @@ struct child {
 /*
  * Reads files, and does all other work with early failures. Call it before the probes are live:
  * from child_start() on, the child's I/O counts as the command's. Fails if there is no file called
- * @name to be executed. 0, or -1 with @why.
+ * @name to be executed. Returns 0, or -1 with @why.
  */
 int child_prepare(struct child *c, const char *name, struct reason *why);
 
 /*
- * Forks a child, which waits to become @argv; under sudo, as the user who called sudo. Signals must
- * have the actions inherited by the tool. 0, or -1 with @why.
+ * Forks a child. It waits to become @argv; under sudo, as the user who called sudo. Signals must
+ * have the actions inherited by the tool. Returns 0, or -1 with @why.
  */
 int child_start(struct child *c, char **argv, struct reason *why);
 
@@ -64,7 +64,7 @@ int child_reap(struct child *c, int if_0);
 void child_done(struct child *c);
 
 /*
- * Forks a process, which shares the tool's programs and links until child_let_go(). Detaching can
+ * Forks a process that shares the tool's programs and links until child_let_go(). Detaching can
  * take the kernel seconds for some functions, and minutes for hundreds of kprobes. With this
  * process, the kernel detaches them after child_let_go(), and the tool does not wait. Returns the
  * argument for child_let_go(); -1 if the fork fails, then the tool waits while they are detached.

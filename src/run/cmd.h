@@ -39,7 +39,7 @@ int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *out, struct op
  * error on stderr; a pipe without a reader is none. */
 int cmd_written(int err);
 
-/* Whether output to @fd is coloured: it is a terminal which can, and NO_COLOR is not set or empty
+/* Whether output to @fd is coloured: it is a terminal that can, and NO_COLOR is not set or empty
  * (no-color.org). */
 bool cmd_wants_color(int fd);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* copy.h - a forked process of the tool, which works on the tool's memory as it was. */
+/* copy.h - a forked process of the tool, working on the tool's memory as it was. */
 #ifndef IOSTRATA_RUN_COPY_H
 #define IOSTRATA_RUN_COPY_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* A copy: a forked process, which works on the tool's memory as it was at the fork, while the tool
- * goes on. It has no descriptors but the standard ones and the two of @keep: a copy that waits for
- * a disk holds no program in the kernel. It ends with 0 if @work returns 0. Returns its pid, or
+/* A copy: a forked process, working on the tool's memory as it was at the fork, while the tool goes
+ * on. It has no descriptors but the standard ones and the two of @keep: a copy that waits for a
+ * disk holds no program in the kernel. It ends with 0 if @work returns 0. Returns its pid, or
  * -errno. */
 pid_t copy_start(int (*work)(void *arg), void *arg, const int keep[2]);
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* A deputy: a process of the tool. It works after the run or beside it, since the tool itself has
+/* A deputy: a process of the tool. It works after the run or during it, since the tool itself has
  * dropped its privileges. */
 struct deputy {
 	pid_t pid;
@@ -17,20 +17,20 @@ struct deputy {
 /* The functions of a deputy. Under sudo, all run as the caller. */
 struct deputy_work {
 	int (*prepare)(void *arg);  /* now, to see whether .work can succeed; 0 or -errno */
-	int (*work)(void *arg);     /* after the run or beside it; returns the exit code */
+	int (*work)(void *arg);     /* after the run or during it; returns the exit code */
 	void (*give_up)(void *arg); /* instead of .work */
 	void *arg;
 	bool stays; /* signals do not end the deputy while it works, either: .work ends by itself */
 };
 
 /* Forks a deputy with the tool's present privileges. Signals do not end a deputy before it works.
- * 0, or -errno of .prepare. */
+ * Returns 0, or -errno of .prepare. */
 int deputy_start(struct deputy *h, const struct deputy_work *work);
 
-/* Lets the deputy work beside the run. */
+/* Lets the deputy work during the run. */
 void deputy_go(struct deputy *h);
 
-/* Whether the deputy has ended before deputy_end(), which then does nothing. */
+/* Whether the deputy has ended before deputy_end(). Then deputy_end() does nothing. */
 bool deputy_has_ended(struct deputy *h);
 
 /* Lets the deputy work, or give up, and waits for its end. Returns its exit code. */

@@ -48,7 +48,7 @@ static unsigned int file_fs_dev(const char *path, const struct stat *st)
 	return dev;
 }
 
-/* Adds the file or directory at @path. 0, or -1 with @why. */
+/* Adds the file or directory at @path. Returns 0, or -1 with @why. */
 static int add_file(const char *path, struct filter_lists *lists, struct reason *why)
 {
 	struct filter_file *file = &lists->files[lists->n_files];
@@ -105,7 +105,7 @@ static bool cgroup_id(const char *path, unsigned long long *ret_id)
 }
 
 /* Adds a cgroup, given by its directory, or by its path in the hierarchy as the tool's cgroup
- * namespace shows it. 0, or -1 with @why. */
+ * namespace shows it. Returns 0, or -1 with @why. */
 static int add_cgroup(const char *path, struct filter_lists *lists, struct reason *why)
 {
 	unsigned long long *id = &lists->cgroups[lists->n_cgroups];
@@ -131,7 +131,8 @@ static int no_such_container(const char *id, struct reason *why)
 }
 
 /* Adds the directory @e, if it is the cgroup of the container whose id begins with @id. Others
- * below belong to it. 1: it was added; 0; -1 with @why: another container begins so, too. */
+ * below belong to it. Returns 1 if it was added; 0; -1 with @why: another container begins so,
+ * too. */
 static int container_try(FTSENT *e, const char *below, const char *id, struct container *first,
 			 struct filter_lists *lists, struct reason *why)
 {
@@ -148,7 +149,8 @@ static int container_try(FTSENT *e, const char *below, const char *id, struct co
 	return 1;
 }
 
-/* Adds the cgroups of a container, given by its id or the beginning of it. 0, or -1 with @why. */
+/* Adds the cgroups of a container, given by its id or the beginning of it. Returns 0, or -1 with
+ * @why. */
 static int add_container(const char *id, struct filter_lists *lists, struct reason *why)
 {
 	struct container first = {};
@@ -296,7 +298,7 @@ static bool volume_listed(unsigned int dev, const struct filter_lists *lists)
 	return false;
 }
 
-/* Adds file systems on one of the devices which have no device number of their own (btrfs). */
+/* Adds file systems on one of the devices, if they have no separate device number (btrfs). */
 static int mounts_add(struct filter_lists *lists, struct reason *why)
 {
 	struct mounts mounts;
@@ -321,8 +323,8 @@ static int mounts_add(struct filter_lists *lists, struct reason *why)
 	return err;
 }
 
-/* Finds a disk by its path, its name in /dev, or as lsblk(8) shows device mapper and md. False:
- * there is none. */
+/* Finds a disk by its path, its name in /dev, or as lsblk(8) shows device mapper and md. Returns
+ * false if there is none. */
 static bool disk_stat(const char *disk, struct stat *ret_st)
 {
 	static const char *const dirs[] = { "/dev/", "/dev/mapper/", "/dev/md/" };
@@ -445,7 +447,7 @@ static int no_such_disk(const char *name, const struct mounts *mounts, struct re
 			   disks.len ? disks.text : "none", servers.len ? servers.text : "none");
 }
 
-/* Adds the disk @name, or the file systems which are mounted at @name or from it, or from server
+/* Adds the disk @name, or the file systems that are mounted at @name or from it, or from server
  * @name. */
 static int add_disk(const char *name, struct filter_lists *lists, struct reason *why)
 {

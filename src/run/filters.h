@@ -30,29 +30,29 @@ struct filters {
 };
 
 extern const struct opt_choice filter_ops[]; /* kinds of operations */
-extern const struct opt filter_opts[]; /* over struct filters, except for the bools of the last
-					* row, which are options of run.h */
+extern const struct opt filter_opts[]; /* over struct filters, except for the bools of the last row:
+					* options of run.h */
 
-/* Sets .ops and .only from .op_names. 0, or -1 with @why. */
+/* Sets .ops and .only from .op_names. Returns 0, or -1 with @why. */
 int filters_ops(struct filters *f, struct reason *why);
 
-/* Checks the filters and adds them to @lists, which are empty. 0, or -1 with @why. */
+/* Checks the filters and adds them to the empty @lists. Returns 0, or -1 with @why. */
 int filters_resolve(const struct filters *f, struct filter_lists *lists, struct reason *why);
 
 /* Whether process @pid is a kernel thread: it makes no system calls, but has requests. */
 bool filters_kernel_thread(uint64_t pid);
 
-/* Writes the given options which choose operations, but cannot choose requests, into @text:
- * "--op, --min"; "" if there are none. @by_file: requests have a row for each file, so --file
- * chooses them, too. */
+/* Writes the given options that choose operations, but cannot choose requests, into @text: "--op,
+ * --min"; "" if there are none. @by_file: requests have a row for each file, so --file chooses
+ * them, too. */
 void filters_of_ops(const struct filters *f, bool by_file, char *text, size_t cap);
 
-/* For an @option ("-T blk") which leaves only requests: fails if a filter is about operations
- * alone. 0, or -1 with @why. */
+/* For an @option ("-T blk") that leaves only requests: fails if a filter is about operations alone.
+ * Returns 0, or -1 with @why. */
 int filters_check_requests(const struct filters *f, const char *option, struct reason *why);
 
 /* Fails if a chosen kind of operations does not exist when only @layer is traced. @layer_name: the
- * text given with -T. 0, or -1 with @why. */
+ * text given with -T. Returns 0, or -1 with @why. */
 int filters_check_kinds(const struct filters *f, enum layer layer, const char *layer_name,
 			struct reason *why);
 

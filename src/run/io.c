@@ -37,7 +37,8 @@ static void conf_fill(struct io_run *io)
 	conf->stats = io->run.opts.overhead;
 }
 
-/* Counts the processes below those of --pid, which --children would trace; without the tool. */
+/* Counts the processes below those of --pid, without the tool: those that --children would
+ * trace. */
 static void children_count(struct io_run *io)
 {
 	const struct filter_lists *lists = &io->conf.lists;
@@ -56,14 +57,14 @@ static void children_count(struct io_run *io)
 	processes_free(&all);
 }
 
-/* A file on which an operation passed the filters; by its key of rows. */
+/* A file with an operation that passed the filters; by its key of rows. */
 struct chosen_file {
 	unsigned long long by[2];
 	UT_hash_handle hh;
 };
 
 /* Whether --file chooses requests: where they are counted by file, no record of each is sent, and
- * there is one table. An interval may have the requests of an operation which ends in a later one.
+ * there is one table. An interval may have the requests of an operation that ends in a later one.
  */
 static bool chooses_files(const struct io_run *io)
 {
@@ -79,7 +80,7 @@ static struct chosen_file *chosen_find(const struct io_run *io, const unsigned l
 	return f;
 }
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 static int chosen_add(struct io_run *io, const unsigned long long by[2])
 {
 	struct chosen_file *f;
@@ -117,8 +118,8 @@ static bool is_of_chosen(const void *ctx, const struct rq_key *key)
 	return chosen_find(io, key->by);
 }
 
-/* Drops requests for files which --file does not choose. Programs know the path of a file only from
- * its operations. 0 or -ENOMEM. */
+/* Drops requests for files that --file does not choose. Programs know the path of a file only from
+ * its operations. Returns 0 or -ENOMEM. */
 static int files_choose(struct io_run *io, struct snapshot *sn)
 {
 	int err = 0;
@@ -139,7 +140,7 @@ static int open_session(struct run *r, struct reason *why)
 	filters_of_ops(&r->opts.filters, chooses_files(io), io->of_ops, sizeof(io->of_ops));
 	r->names_cgroups = io->conf.by == BY_CGROUP || io->conf.by == BY_THREAD ||
 			   io->conf.sent_ops || io->conf.sent_requests;
-	children_count(io); /* before privileges are dropped, which reading /proc needs */
+	children_count(io); /* before privileges are dropped: reading /proc needs them */
 	return session_open(&io->conf, &io->session, why);
 }
 

@@ -13,7 +13,7 @@
 struct io_run {
 	struct run run;
 	/* Set by the command before run_main(). Prints the snapshot of an interval or of the run.
-	 * May take the rows of @sn and leave @sn empty. 0, or -errno of a failed write. */
+	 * May take the rows of @sn and leave @sn empty. Returns 0, or -errno of a failed write. */
 	int (*report)(struct run *r, struct snapshot *sn);
 	/* Set by .resolve of the command. Members derived from options of the run (filters,
 	 * --overhead) are set when the source is opened. */
@@ -25,8 +25,7 @@ struct io_run {
 	bool had_children; /* the only process of --pid had some that have ended */
 	struct chosen_file
 		*files;  /* with --file, and a row for each file: the files with operations */
-	char of_ops[64]; /* filters of operations alone, which choose no requests: "--op, --min";
-			    "": none */
+	char of_ops[64]; /* filters of operations alone, not of requests: "--op, --min"; "": none */
 };
 
 /* The source for struct run_ops; run_main() gets a struct run inside of a struct io_run. */

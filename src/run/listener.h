@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* listener.h - a process of the tool, which works during the run with the data sent to it. */
+/* listener.h - a process of the tool, working during the run with the data sent to it. */
 #ifndef IOSTRATA_RUN_LISTENER_H
 #define IOSTRATA_RUN_LISTENER_H
 
@@ -18,8 +18,8 @@ struct listener {
 
 enum { FEED_WAIT_S = 10 };
 
-/* Forks a listener, which calls @serve with the other end of .feed, and exits with its result. 0 or
- * -errno. */
+/* Forks a listener. It calls @serve with the other end of .feed, and exits with the result. Returns
+ * 0 or -errno. */
 int listener_start(struct listener *s, int (*serve)(void *arg, int feed), void *arg);
 
 /* Whether the listener has ended by itself. */

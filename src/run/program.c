@@ -14,7 +14,7 @@
 #include "base/reason.h"
 #include "run/deputy.h"
 
-/* Whether @name is the path of a file without any x, which execve(2) refuses to root, too. A name
+/* Whether @name is the path of a file without any x: execve(2) refuses it to root, too. A name
  * without a slash is looked up in $PATH, so the answer is no. */
 static bool nobody_may_execute(const char *name)
 {

@@ -4,10 +4,10 @@
  *
  * Signals: the first INT, TERM or HUP ends the run, and its result is printed. With a command, the
  * run waits for the command to end (the terminal interrupts the command, too). The second signal
- * ends at once: the run if it waits, else the process, which may be stuck in a write to a full
- * pipe. A source with .open_sees_signals opens under the same rules; after that, signals have their
- * former actions until the run begins. USR1 ends the runs with .usr1_ends, even if a command goes
- * on, and asks the runs with .usr1_asks for something.
+ * ends at once: the run if it waits, else the process: it may be stuck in a write to a full pipe. A
+ * source with .open_sees_signals opens under the same rules; after that, signals have their former
+ * actions until the run begins. USR1 ends the runs with .usr1_ends, even if a command goes on, and
+ * asks the runs with .usr1_asks for something.
  */
 #include "run/run.h"
 
@@ -219,14 +219,14 @@ static int resolve(struct run *r, struct reason *why)
 	return r->ops->resolve ? r->ops->resolve(r, why) : 0;
 }
 
-/* True: the run is over. */
+/* Returns true if the run is over. */
 static bool beat(struct run *r)
 {
 	r->ops->source->beat(r);
 	return r->ops->beat && r->ops->beat(r);
 }
 
-/* Prints the results since the last call. 0, or -1 with @why. */
+/* Prints the results since the last call. Returns 0, or -1 with @why. */
 static int report(struct run *r, struct reason *why)
 {
 	beat(r);
@@ -333,7 +333,7 @@ static int wait_until(struct run *r, uint64_t until, struct reason *why)
 	return beat(r);
 }
 
-/* End of the interval in which @now is. The first interval began at @begin. */
+/* End of the interval that contains @now. The first interval began at @begin. */
 static uint64_t interval_end(const struct run *r, uint64_t begin, uint64_t now)
 {
 	uint64_t interval = r->opts.interval_ns;
@@ -372,7 +372,7 @@ static int trace(struct run *r, struct reason *why)
 	return 0;
 }
 
-/* Opens pidfds, which tell the end of processes. A process that has ended already gets none. */
+/* Opens pidfds: they tell the end of processes. A process that has ended already gets none. */
 static int processes_open(struct run *r, struct reason *why)
 {
 	const struct filter_lists *lists = &r->lists;
@@ -408,7 +408,7 @@ static int source_open(struct run *r, struct reason *why)
  * Keeps the tool's output and the command's apart. With data for a program, the command's output
  * goes to stderr. With tables, stdout is the command's if a file or pipe gets it, and the tables go
  * to stderr, as with perf stat. The stream is a second one on stderr, since stderr has no buffer.
- * 0, or -1 with @why.
+ * Returns 0, or -1 with @why.
  */
 static int outputs_choose(struct run *r, struct reason *why)
 {
@@ -451,7 +451,7 @@ static int start(struct run *r, struct reason *why)
 	/* rows must be drained before they are full, even on a busy machine; without this priority
 	 * the run only loses more */
 	setpriority(PRIO_PROCESS, 0, TOOL_NICE);
-	tzset(); /* reads a file, which privilege_drop() forbids */
+	tzset(); /* reads a file: privilege_drop() forbids this */
 	end_signals_set(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL); /* a signal now would leave files of the run behind */
 	if (ops->start && ops->start(r, why))
@@ -460,7 +460,7 @@ static int start(struct run *r, struct reason *why)
 		cmd_warn(why);
 	if (r->usr1_ends || r->usr1_asks)
 		signal(SIGUSR1, on_usr1);
-	signals_take();           /* after the screen, which sets handlers of its own */
+	signals_take();           /* after the screen: it sets handlers, too */
 	signal(SIGCHLD, SIG_DFL); /* if ignored, the command's status would be lost */
 	if (ops->source->say)
 		ops->source->say(r);

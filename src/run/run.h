@@ -64,7 +64,7 @@ struct run {
 
 /* Traces, and reports the results: the I/O session (run/io.h) or the functions of `funcs`. */
 struct run_source {
-	/* All probes are live on return. 0, or -1 with @why. */
+	/* All probes are live on return. Returns 0, or -1 with @why. */
 	int (*open)(struct run *r, struct reason *why);
 	/* .open is slow and looks at run_interrupted(), so a first signal only sets this flag. If
 	 * false, signals have their default actions while .open runs. */
@@ -76,8 +76,8 @@ struct run_source {
 	int (*poll_fd)(struct run *r);
 	/* Periodic work, called at least every second. */
 	void (*beat)(struct run *r);
-	/* Prints the results since the last call, with run_count_lost() and run_written(). 0, or -1
-	 * with @why. */
+	/* Prints the results since the last call, with run_count_lost() and run_written(). Returns
+	 * 0, or -1 with @why. */
 	int (*report)(struct run *r, struct reason *why);
 	/* Called even if .open was not. */
 	void (*close)(struct run *r);
@@ -90,9 +90,9 @@ struct run_ops {
 	 * trace; or -1 with @why. */
 	int (*resolve)(struct run *r, struct reason *why);
 	/* The probes are live, nothing is printed, and no privilege is dropped yet. Output files
-	 * are opened here. 0, or -1 with @why. */
+	 * are opened here. Returns 0, or -1 with @why. */
 	int (*start)(struct run *r, struct reason *why);
-	/* Called at least every second, and for each key press. True: the run is over. */
+	/* Called at least every second, and for each key press. Returns true if the run is over. */
 	bool (*beat)(struct run *r);
 };
 
@@ -110,7 +110,7 @@ extern const struct opt run_args[];   /* INTERVAL COUNT; over struct run */
 
 /*
  * Parses the command line, traces, and returns the exit code. @r is the first member of the
- * command's own struct, which is zero except for the defaults of its options.
+ * command's struct. The struct is zero except for the defaults of its options.
  */
 int run_main(struct run *r, const struct run_ops *ops, const struct cmd *cmd, int argc,
 	     char **argv);
@@ -125,7 +125,7 @@ bool run_asked(void);
 void run_count_lost(struct run *r, uint64_t lost);
 
 /* For reports: takes the result of printing, 0 or -errno. A pipe without a reader is noted in
- * .no_reader and is no error. 0, or -1 with @why. */
+ * .no_reader and is no error. Returns 0, or -1 with @why. */
 int run_written(struct run *r, int err, struct reason *why);
 
 /* Warns that the filters @of_ops, if there are any, do not choose requests. For live I/O and for

@@ -153,7 +153,7 @@ static void check_bool(struct reader *r, bool *b)
 	*b = byte == 1;
 }
 
-/* Reads bytes of put_bytes(), and adds a NUL. NULL: NULL was written, or an error. */
+/* Reads bytes of put_bytes(), and adds a NUL. Returns NULL if NULL was written, or an error. */
 static void *take_bytes(struct reader *r, uint64_t *ret_len)
 {
 	uint64_t len = ~0ULL;

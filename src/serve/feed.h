@@ -22,7 +22,7 @@ struct feed_self {
 	uint64_t resident_bytes; /* its memory; 0: not known */
 };
 
-/* @statm: /proc/self/statm of this process, opened; -1: not known. */
+/* @statm: /proc/self/statm of this process, opened, or -1 if not known. */
 void feed_self(struct feed_self *ret, int statm);
 
 struct feed {
@@ -34,7 +34,7 @@ struct feed {
 	char *text;
 };
 
-/* The snapshot and the rest as one frame. The caller frees it. NULL: out of memory. */
+/* The snapshot and the rest as one frame. The caller frees it. Returns NULL if out of memory. */
 char *feed_pack(const struct snapshot *sn, const struct missing *missing,
 		const struct feed_self *self, size_t *ret_len);
 
@@ -43,7 +43,7 @@ enum { FEED_HEAD = sizeof(uint64_t), FEED_MAX = 1 << 30 /* bytes of a frame */ }
 /* Length of the frame whose first FEED_HEAD bytes are @head. */
 uint64_t feed_frame_len(const void *head);
 
-/* Unpacks a whole frame. 0 with @ret, for feed_done(); -EBADMSG or -ENOMEM. */
+/* Unpacks a whole frame. Returns 0 with @ret, for feed_done(); -EBADMSG or -ENOMEM. */
 int feed_unpack(const void *frame, size_t len, struct feed *ret);
 
 void feed_done(struct feed *f);

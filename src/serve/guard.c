@@ -30,7 +30,8 @@ static bool is_token(const struct guard *g, const char *text, size_t len)
 	return !differ;
 }
 
-/* The value of @name ("token=") in a list of "name=value" with @between; NULL: none. */
+/* The value of @name ("token=") in a list of "name=value" with @between, or NULL if there is
+ * none. */
 static const char *value_in(const char *list, const char *name, const char *between,
 			    size_t *ret_len)
 {

@@ -15,10 +15,10 @@
 #include <event2/listener.h>
 
 enum {
-	OWN_DESCRIPTORS = 32, /* for everything in this process beside connections */
+	OWN_DESCRIPTORS = 32, /* for everything in this process other than connections */
 	LINGER_S = 2,         /* for the client to close, after the answer */
 	PAUSE_S = 1,          /* without accepting, if nothing can be closed to make room */
-	/* Most bytes waiting in a stream beside the newest event. */
+	/* Most bytes waiting in a stream in addition to the newest event. */
 	STREAM_BEHIND = 1 << 20,
 };
 
@@ -67,7 +67,7 @@ static void deadline_set(struct http_client *c, int seconds)
 	evtimer_add(c->deadline, &time);
 }
 
-/* The value of header @name in @line; NULL: it is another. */
+/* The value of header @name in @line, or NULL if it is another. */
 static const char *header_value(char *line, const char *name)
 {
 	size_t len = strlen(name);
@@ -196,7 +196,7 @@ static const char *status_text(int status)
 }
 
 /* Other origins can neither read, embed nor frame an answer. Nothing stores the answer, or its
- * address, which may have a token. */
+ * address: it may have a token. */
 static const char headers_of_all[] = "Cache-Control: no-store\r\n"
 				     "X-Content-Type-Options: nosniff\r\n"
 				     "X-Frame-Options: DENY\r\n"
@@ -204,7 +204,7 @@ static const char headers_of_all[] = "Cache-Control: no-store\r\n"
 				     "Cross-Origin-Resource-Policy: same-origin\r\n"
 				     "Connection: close\r\n";
 
-/* Headers which an answer with this status must have (RFC 9110, 15.5.2 and 15.5.6). */
+/* Headers that an answer with this status must have (RFC 9110, 15.5.2 and 15.5.6). */
 static const char *headers_of_status(int status)
 {
 	if (status == 401)
@@ -305,8 +305,8 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
 	client_free(c);
 }
 
-/* Closes the oldest client which has not asked yet, or has its answer; else the oldest client which
- * takes its answer. False: there is none. */
+/* Closes the oldest client that has not asked yet, or has its answer; else the oldest client that
+ * takes its answer. Returns false if there is none. */
 static bool make_room(struct http *h)
 {
 	struct http_client *c, *oldest = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * http.h - answers HTTP/1.1 requests without a body (GET, HEAD), each on a connection of its own;
- * and streams server-sent events. Owns the connections: how many, and for how long.
+ * http.h - answers HTTP/1.1 requests without a body (GET, HEAD), one on each connection; and
+ * streams server-sent events. Owns the connections: how many, and for how long.
  *
  * A client has HTTP_ASK_S from its connection to the end of its request, however fast its bytes
  * come, and HTTP_TAKE_S to take the answer. If there is no room for a new connection, the oldest
- * connection without a request is closed, or else the oldest one which takes its answer. So neither
+ * connection without a request is closed, or else the oldest one that takes its answer. So neither
  * slow nor many clients keep others away.
  */
 #ifndef IOSTRATA_SERVE_HTTP_H
@@ -49,8 +49,8 @@ struct http_answer {
 /* Answers @rq: calls http_answer() once before it returns. */
 typedef void http_serve_fn(void *arg, const struct http_request *rq, struct http_client *client);
 
-/* Serves connections to the socket @listener, which listens already and is closed by http_free().
- * NULL: out of memory. */
+/* Serves connections to the listening socket @listener. http_free() closes it. Returns NULL if out
+ * of memory. */
 struct http *http_open(struct event_base *base, int listener, http_serve_fn *serve, void *arg);
 void http_free(struct http *h);
 
@@ -61,15 +61,15 @@ bool http_may_stream(const struct http *h);
 bool http_has_streams(const struct http *h);
 
 /* Closes the client that has waited longest of those with bytes of an answer or of events before
- * them. False: there is none. */
+ * them. Returns false if there is none. */
 bool http_drop_slow(struct http *h);
 
 /* Sends an event to all streams, with the data @line: one line, with its newline, shared as in an
  * answer. A client who did not take the events before is closed. */
 void http_send_event(struct http *h, struct evbuffer *line);
 
-/* Whether @list, the value of an Accept or Accept-Encoding header ("gzip, br;q=0"; NULL: it was not
- * given), names @name with a quality that is not 0. */
+/* Whether @list, the value of an Accept or Accept-Encoding header ("gzip, br;q=0", or NULL if it
+ * was not given), names @name with a quality that is not 0. */
 bool http_accepts(const char *list, const char *name);
 
 /* Parses a request up to its empty line, in place: @rq points into @text. 0, or the status of the

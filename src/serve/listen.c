@@ -12,7 +12,7 @@
 #include "base/opts.h"
 #include "base/reason.h"
 
-/* Clients which come at once wait here, until the tool takes them. */
+/* Clients that come at once wait here, until the tool takes them. */
 enum { BACKLOG = 1024 };
 
 union address {
@@ -39,7 +39,7 @@ static void url_print(struct listening *l, const union address *a)
 		 ntohs(v4 ? a->v4.sin_port : a->v6.sin6_port));
 }
 
-/* "1.2.3.4:5", "[::1]:5". Returns the length of the address; 0: it is none. */
+/* "1.2.3.4:5", "[::1]:5". Returns the length of the address, or 0 if it is none. */
 static socklen_t address_parse(const char *text, union address *ret)
 {
 	const char *colon = strrchr(text, ':'), *what;

@@ -14,7 +14,7 @@ struct listening {
 };
 
 /* Listens on @text, an IP address and a port: "127.0.0.1:9740", "[::]:9740"; port 0 is any free
- * one. 0, or -1 with @why. */
+ * one. Returns 0, or -1 with @why. */
 int listen_open(const char *text, struct listening *ret, struct reason *why);
 
 #endif

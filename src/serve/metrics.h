@@ -18,17 +18,17 @@ struct metrics {
 	const struct totals *totals;
 	const char *version;
 	const struct breakdown_view *view; /* .missing: the figures not measured; hostile */
-	/* of both processes of the tool together */
+	/* both processes of the tool together */
 	uint64_t cpu_ns;
 	uint64_t resident_bytes; /* 0: not known */
 	uint64_t start_ns;       /* since 1970 */
 };
 
-/* Writes all series. @open: as OpenMetrics. 0 or -errno. */
+/* Writes all series. @open: as OpenMetrics. Returns 0 or -errno. */
 int metrics_write(FILE *f, const struct metrics *m, bool open);
 
-/* Safe UTF-8 (text_label()) as the value of a label: with escapes for \ and ", which are the only
- * characters left to escape. At most @cap bytes with the NUL, whole escapes only. */
+/* Safe UTF-8 (text_label()) as the value of a label: with escapes for \ and ", the only characters
+ * left to escape. At most @cap bytes with the NUL, whole escapes only. */
 void metrics_escape(char *dst, size_t cap, const char *safe);
 
 #endif

@@ -24,7 +24,7 @@
 #include "show/breakdown_json.h"
 #include "show/page.h"
 
-/* After this time without a snapshot the figures are no longer those of the present. */
+/* After this time without a snapshot the figures are too old. */
 #define STALE_NS (10ULL * NS_PER_S)
 
 enum { GZIP = 16 }; /* for deflateInit2(): a header of gzip */
@@ -79,7 +79,7 @@ static void on_last_sent(const void *data, size_t len, void *arg)
 	free((void *)data);
 }
 
-/* A reply made once and sent to many. NULL: it could not be made. */
+/* A reply made once and sent to many. Returns NULL if it could not be made. */
 static struct evbuffer *made_share(struct process *p, struct made *m)
 {
 	if (m->shared || !m->data)
@@ -190,7 +190,7 @@ static void answer_made(struct process *p, struct http_client *c, struct made *m
 				    .status = 200, .type = type, .shared = shared, .gzip = gzip });
 }
 
-/* Figures of the past would be taken for those of now. */
+/* Old figures would be taken for present ones. */
 static bool is_fresh(const struct process *p)
 {
 	return p->fed_ns && clock_ns() - p->fed_ns < STALE_NS;

@@ -19,8 +19,8 @@ struct serve_conf {
 	const char *version;
 };
 
-/* Gives up all privileges, and serves until @feed ends. 0, or -1 with @why. @warn tells of a
- * privilege which cannot be given up. */
+/* Gives up all privileges, and serves until @feed ends. Returns 0, or -1 with @why. @warn tells of
+ * a privilege that cannot be given up. */
 int serve_process(const struct serve_conf *conf, int feed, void (*warn)(const struct reason *why),
 		  struct reason *why);
 

@@ -46,7 +46,8 @@ unsigned int bounds_find(const struct bounds *b, unsigned int bucket)
 	return i;
 }
 
-/* Length of the control character at @s: C0, DEL, or C1, which has two bytes in UTF-8; 0: none. */
+/* Length of the control character at @s (C0, DEL, or C1 with two bytes in UTF-8), or 0 if there is
+ * none. */
 static size_t control_len(const unsigned char *s)
 {
 	if (s[0] < 0x20 || s[0] == 0x7f)
@@ -193,7 +194,7 @@ static bool labels_are_other(const char *text, unsigned int n)
 	return !strcmp(text, other_text);
 }
 
-/* Sets key->labels, which point into key->text. */
+/* Sets key->labels. They point into key->text. */
 static void key_set_labels(struct key *key)
 {
 	const char *at = key->text;
@@ -293,7 +294,7 @@ static int more_used_first(const struct key *a, const struct key *b)
 	return (a->use < b->use) - (a->use > b->use);
 }
 
-/* The least used key. NULL: there is none. */
+/* The least used key. Returns NULL if there is none. */
 static struct key *key_last(const struct keys *k)
 {
 	return k->list ? ELMT_FROM_HH(k->list->hh.tbl, k->list->hh.tbl->tail) : NULL;
@@ -332,7 +333,7 @@ static void keys_choose(struct keys *k, uint64_t now)
 				least = least->hh.prev;
 			if (!least || key->use < 2 * least->use)
 				return;
-			/* a key which comes back leaves no more: as many leave as before */
+			/* a key that comes back leaves no more: as many leave as before */
 			if (k->n_leaving >= k->max && key->state != KEY_LEAVES)
 				continue;
 			key_leave(k, least, now);
@@ -407,7 +408,7 @@ static struct total_key total_key(const struct totals *s, const struct key *owne
 	return key;
 }
 
-/* The entry of @disk (hostile), made if need be. NULL: out of memory. */
+/* The entry of @disk (hostile), made if need be. Returns NULL if out of memory. */
 static struct disk_total *disk_total(struct totals *s, const char *disk)
 {
 	struct disk_total *t, new = {};
@@ -424,7 +425,8 @@ static struct disk_total *disk_total(struct totals *s, const char *disk)
 	return t;
 }
 
-/* The total of operations @op on @fs that wait for @disk, both hostile; NULL: out of memory. */
+/* The total of operations @op on @fs that wait for @disk, both hostile, or NULL if out of
+ * memory. */
 static struct busy_total *busy_total(struct totals *s, unsigned int op, const char *fs,
 				     const char *disk)
 {
@@ -443,7 +445,7 @@ static struct busy_total *busy_total(struct totals *s, unsigned int op, const ch
 	return t;
 }
 
-/* The sums of @key in @list, all 0 if new. NULL: out of memory. */
+/* The sums of @key in @list, all 0 if new. Returns NULL if out of memory. */
 static struct total *total_find(struct total **list, const struct total_key *key,
 				const struct key *owner)
 {
@@ -556,7 +558,7 @@ static int server_add(struct totals *s, const struct server_row *row)
 	return 0;
 }
 
-/* Gauges are of the last interval. */
+/* Gauges tell of the last interval. */
 static void gauges_reset(struct totals *s)
 {
 	for (struct busy_total *t = s->busy; t; t = t->hh.next)
@@ -577,7 +579,7 @@ static void costs_add(struct totals *s, const struct snapshot *sn)
 	s->duration_ns = sn->duration_ns;
 }
 
-/* Decides which keys have labels of their own in this interval. */
+/* Decides which keys have separate labels in this interval. */
 static void keys_turn(struct totals *s, const struct snapshot *sn)
 {
 	if (keys_age(&s->keys, sn->taken_ns)) {

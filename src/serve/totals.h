@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * totals.h - 64-bit sums since the start, by the labels of /metrics: the snapshots of all
- * intervals, added up. Decides which keys of --by have labels of their own. Knows no format.
+ * intervals, added up. Decides which keys of --by have separate labels. Knows no format.
  */
 #ifndef IOSTRATA_SERVE_TOTALS_H
 #define IOSTRATA_SERVE_TOTALS_H
@@ -31,8 +31,8 @@ unsigned int bounds_find(const struct bounds *b, unsigned int bucket);
 
 /*
  * A key of --by; or a file server, or the mount of a FUSE daemon. Up to .max keys of a struct keys
- * are shown: they have labels of their own. The most used keys of the last minutes are shown, all
- * others count in KEY_OTHER. A key which loses its place counts in KEY_OTHER from then on; its sums
+ * are shown: they have separate labels. The most used keys of the last minutes are shown, all
+ * others count in KEY_OTHER. A key that loses its place counts in KEY_OTHER from then on; its sums
  * stay as they are for KEY_LEAVES_NS, so each scraper sees their end. Then they are removed. So no
  * sum ever decreases, and the additions to all sums in an interval are always the whole.
  */
@@ -44,7 +44,7 @@ enum { KEY_OTHER = 1 }; /* an id; 0: without --by */
 
 enum {
 	KEY_LABELS = 3,
-	SERVERS_MAX = 32, /* file servers and mounts of daemons with labels of their own */
+	SERVERS_MAX = 32, /* file servers and mounts of daemons with separate labels */
 };
 
 struct key {
@@ -75,9 +75,9 @@ struct total_key {
 /* The sums of operations, of requests, or of requests to servers. */
 struct total {
 	struct total_key key;
-	const struct key *owner; /* NULL: without labels of its own */
+	const struct key *owner; /* NULL: without separate labels */
 	uint64_t errors, bytes;
-	/* of elapsed times, or of device or server times; together they are the count */
+	/* elapsed times, or device or server times; together they are the count */
 	uint64_t buckets[BOUNDS_MAX + 1];
 	UT_hash_handle hh;
 	union {
@@ -104,7 +104,7 @@ struct disk_total {
 	UT_hash_handle hh;
 };
 
-/* Operations in progress at the end of the last interval. Those which were there once stay, with 0.
+/* Operations in progress at the end of the last interval. Those that were there once stay, with 0.
  */
 struct busy_key {
 	unsigned int op;
@@ -135,16 +135,16 @@ struct totals {
 void totals_init(struct totals *s, enum by_key by, unsigned int buckets, unsigned int keys_max);
 void totals_done(struct totals *s);
 
-/* Adds an interval; rows by container are those of container_rows(). @missing: what this run does
- * not measure. 0 or -ENOMEM: then the interval is there in part. */
+/* Adds an interval. Rows by container come from container_rows(). @missing: what this run does not
+ * measure. Returns 0 or -ENOMEM: then the interval is there in part. */
 int totals_add(struct totals *s, const struct snapshot *sn, const struct missing *missing);
 
 /* Names of the labels of keys, then NULL; KEY_OTHER has only a value for the last one. */
 const char *const *key_label_names(enum by_key by);
 extern const char *const server_label_names[];
 
-/* Hostile text of at most @len bytes as the value of a label: well-formed UTF-8 without control
- * characters, which become '?'. At most @cap bytes with the NUL, whole characters only. */
+/* Hostile text of at most @len bytes as the value of a label: well-formed UTF-8, with '?' for
+ * control characters. At most @cap bytes with the NUL, whole characters only. */
 void text_label(char *dst, size_t cap, const char *src, size_t len);
 
 #endif
