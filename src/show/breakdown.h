@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * breakdown.h - how to show a snapshot: which rows, in what order, with which names. Common to text
- * and JSON; prints nothing.
+ * breakdown.h - how to show a snapshot: the rows, their order, their names. Common to text and
+ * JSON; prints nothing.
  */
 #ifndef IOSTRATA_SHOW_BREAKDOWN_H
 #define IOSTRATA_SHOW_BREAKDOWN_H
@@ -14,7 +14,7 @@
 struct column;
 struct join;
 
-enum { VIEW_FILES = 64 }; /* files of a row which are listed, at most */
+enum { VIEW_FILES = 64 }; /* files of a row that are listed, at most */
 
 struct breakdown_view {
 	enum layer layer;
@@ -45,7 +45,7 @@ struct breakdown_view {
 	const char *looked_for;       /* filters as typed, "-p 12 --comm dd"; NULL: none. Hostile */
 	const char *recording;        /* name of the recording shown; NULL: live. Hostile */
 	unsigned int more_recordings; /* number of further recordings */
-	uint64_t without_ns; /* time at the end of recordings which their records do not cover */
+	uint64_t without_ns; /* time at the end of recordings that their records do not cover */
 	const char *of_ops;  /* filters that do not choose requests: "--op, --min" */
 	uint64_t until_ns;   /* when the interval ended, since 1970 */
 	const struct join *joined; /* of a report with both sides of NFS; NULL: none */
@@ -88,8 +88,8 @@ int breakdown_rows_init(struct breakdown_rows *r, const struct breakdown_view *v
 			const struct snapshot *sn);
 void breakdown_rows_done(struct breakdown_rows *r);
 
-/* Replaces the rows of operations by one for each key of --by, with their sums, in order. 0 or
- * -ENOMEM. */
+/* Replaces the rows of operations by one for each key of --by, with their sums, in order. Returns 0
+ * or -ENOMEM. */
 int breakdown_rows_merge(struct breakdown_rows *r);
 
 /*
@@ -112,8 +112,8 @@ unsigned int breakdown_missing_layers(const struct snapshot *sn, const struct sl
 /* Path of the file of @r; hostile, for free(). NULL: no file, or out of memory. */
 char *breakdown_record_path(const struct slow_op *r);
 
-/* A row's text @by (or NULL) as tables show it, and how many bytes of it: of a container its name,
- * or the usual prefix of its id. */
+/* A row's text @by (or NULL) as tables show it, and how many bytes of it. For a container: its
+ * name, or the usual prefix of its id. */
 const char *breakdown_key(const char *by, bool contained, size_t *ret_len);
 
 /* Whether whole operations are traced. */
@@ -144,8 +144,8 @@ enum {
 	MISSING_N,
 };
 
-/* The reason why @i, a stratum or one of these, could not be measured. NULL: it was measured, or is
- * not in the traced layer. */
+/* The reason why @i, a stratum or one of these, could not be measured. Returns NULL if it was
+ * measured, or is not in the traced layer. */
 const char *breakdown_missing(const struct breakdown_view *v, int i);
 
 /* The name of @i in JSON, and in text. */
@@ -155,8 +155,8 @@ const char *breakdown_missing_label(int i);
 /* The time in the histogram of a request row: device, with -Q tag, queue and device; ns. */
 uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row *r);
 
-/* The rows of @sn with helpers' time (@times) or with their requests, in order, then NULL; for
- * free(). NULL: out of memory. */
+/* The rows of @sn with helpers' time (@times) or with their requests, in order, then NULL; freed by
+ * the caller. Returns NULL if out of memory. */
 const struct helper_row **breakdown_helpers(const struct snapshot *sn, bool times);
 
 /* The rows of @sn with requests to servers, most time first; likewise. */

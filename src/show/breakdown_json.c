@@ -225,7 +225,7 @@ static void put_thread(struct json *j, unsigned int pid, unsigned int tid,
 		json_put_null(j, "comm");
 }
 
-/* Member "woken_by": the thread which ended its longest sleep for an unknown reason; null: none. */
+/* Member "woken_by": the thread that ended its longest sleep for an unknown reason; null: none. */
 static void put_woken_by(struct json *j, const struct slow_op *r)
 {
 	if (!r->slept_ns || !r->woken_by.tid) {
@@ -410,7 +410,7 @@ static void put_ops(struct writer *w, const char *name, const struct breakdown_r
 	json_put_end(&w->json, ']');
 }
 
-/* Member "left_out": the numbers of rows which -n keeps out of the lists. */
+/* Member "left_out": the numbers of rows that -n keeps out of the lists. */
 static void put_left_out(struct writer *w, const struct breakdown_rows *rows)
 {
 	struct json *j = &w->json;
@@ -436,7 +436,7 @@ static void put_requests(struct writer *w, const struct breakdown_rows *rows)
 	json_put_end(&w->json, ']');
 }
 
-/* Member @name: a list with the columns @list of @rows, which end with NULL. */
+/* Member @name: a list with the columns @list of @rows. @rows ends with NULL. */
 static void put_rows(struct writer *w, const char *name, const struct column *list,
 		     const void *const *rows)
 {
@@ -531,7 +531,7 @@ static void put_costs(struct writer *w)
 	json_put_end(j, '}');
 }
 
-/* Threads which have waited since before the start; only there if there are any. */
+/* Threads that have waited since before the start; only there if there are any. */
 static void put_hung(struct writer *w)
 {
 	const struct snapshot *sn = w->sn;

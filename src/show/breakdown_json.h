@@ -17,11 +17,11 @@
 #include "base/json.h"
 #include "show/breakdown.h"
 
-/* Writes the line and flushes. @slowest NULL: no member "slowest". 0 or -errno. */
+/* Writes the line and flushes. @slowest NULL: no member "slowest". Returns 0 or -errno. */
 int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapshot *sn,
 		   const struct slow_op *slowest, size_t n_slowest);
 
-/* Writes the member "servers" into the open object. 0 or -ENOMEM. */
+/* Writes the member "servers" into the open object. Returns 0 or -ENOMEM. */
 int breakdown_json_servers(struct json *j, const struct snapshot *sn,
 			   const struct missing *missing);
 

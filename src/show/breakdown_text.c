@@ -26,7 +26,7 @@
 
 enum {
 	ROWS_MOST = 8,   /* of a table of helpers or of sleeps, without -v and -n */
-	FILES_FIRST = 4, /* files of a row which -v lists; -vv lists VIEW_FILES */
+	FILES_FIRST = 4, /* files of a row that -v lists; -vv lists VIEW_FILES */
 };
 
 /* The key of a row in text. Workers with the same work for the same process are one row, however
@@ -128,7 +128,7 @@ static void put_unknown(struct text_out *o, const struct breakdown_view *v,
 	view_line(o, v, text);
 }
 
-/* Requests to servers, if there were any. 0 or -ENOMEM. */
+/* Requests to servers, if there were any. Returns 0 or -ENOMEM. */
 static int servers_put(struct text_out *o, const struct breakdown_view *v,
 		       const struct snapshot *sn)
 {
@@ -143,7 +143,7 @@ static int servers_put(struct text_out *o, const struct breakdown_view *v,
 	return daemons_put(o, v, sn);
 }
 
-/* Two tables; nothing unless v->helpers. 0 or -ENOMEM. */
+/* Two tables; nothing unless v->helpers. Returns 0 or -ENOMEM. */
 static int helpers_put(struct text_out *o, const struct breakdown_view *v,
 		       const struct snapshot *sn)
 {
@@ -158,7 +158,7 @@ static int helpers_put(struct text_out *o, const struct breakdown_view *v,
 
 /* Where in the kernel threads slept for unknown reasons. */
 
-/* A table; nothing unless v->why. 0 or -ENOMEM. */
+/* A table; nothing unless v->why. Returns 0 or -ENOMEM. */
 static int site_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
 {
 	const struct columns t = { .list = site_columns,
@@ -388,7 +388,7 @@ static void put_lost(struct text_out *o, const struct breakdown_view *v, const s
 	}
 }
 
-/* Writes a line about a number beside the figures, between two texts; nothing if it is 0. */
+/* Writes a line with a number that is in no table, between two texts; nothing if it is 0. */
 static void put_beside(struct text_out *o, const struct breakdown_view *v, const char *before,
 		       uint64_t n, const char *after)
 {
@@ -401,7 +401,7 @@ static void put_beside(struct text_out *o, const struct breakdown_view *v, const
 	view_line(o, v, text);
 }
 
-/* Numbers beside the figures; none is a loss. */
+/* Numbers that are in no table. None is a loss. */
 static void put_all_beside(struct text_out *o, const struct breakdown_view *v,
 			   const struct snapshot *sn, const struct breakdown_rows *rows)
 {
@@ -600,7 +600,7 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 	put_more(o, v, rows->n_rqs - n, "requests");
 }
 
-/* Says that there is no table of patterns, and which one there could be. */
+/* Says that there is no table of patterns, and how to get one. */
 static void put_no_pattern(struct text_out *o, const struct breakdown_view *v)
 {
 	text_put(o, "\n");
@@ -612,7 +612,8 @@ static void put_no_pattern(struct text_out *o, const struct breakdown_view *v)
 			  "are about files");
 }
 
-/* Sizes and patterns: a table for files, one for disks. Nothing unless v->pattern. 0 or -ENOMEM. */
+/* Sizes and patterns: a table for files, one for disks. Nothing unless v->pattern. Returns 0 or
+ * -ENOMEM. */
 static int patterns_put(struct text_out *o, const struct breakdown_view *v,
 			const struct snapshot *sn)
 {

@@ -10,11 +10,11 @@
 #include "base/text.h"
 #include "show/breakdown.h"
 
-/* Prints and flushes. @slowest may be NULL. 0 or -errno (-ENOMEM, or of a failed write). */
+/* Prints and flushes. @slowest may be NULL. Returns 0 or -errno (-ENOMEM, or of a failed write). */
 int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapshot *sn,
 		   const struct slow_op *slowest, size_t n_slowest);
 
-/* Writes the losses, figures beside the tables, and figures that are missing with their reasons.
+/* Writes the losses, the numbers that are in no table, and the missing figures with their reasons.
  * Nothing if there are none. */
 void breakdown_notes(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
 		     const struct breakdown_rows *rows);

@@ -21,16 +21,17 @@ struct compare_view {
 	const char *at; /* moment of --at; NULL: the sides are files; hostile */
 };
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int compare_text(FILE *f, const struct compare_view *v);
 int compare_json(FILE *f, const struct compare_view *v);
 extern const struct schema compare_schema;
 int compare_csv(FILE *f, const struct compare_view *v);
 
-/* The result of the comparison in one sentence; raw. For free(); NULL: out of memory. */
+/* The result of the comparison in one sentence; raw. The caller frees the result; NULL if out of
+ * memory. */
 char *compare_answer(const struct compare *c);
 
-/* The method in some sentences; raw. For free(); NULL: out of memory. */
+/* The method in some sentences; raw. The caller frees the result; NULL if out of memory. */
 char *compare_how(const struct compare *c);
 
 enum { COMPARE_NAME = 512 };

@@ -77,7 +77,8 @@ struct text_num compare_percent(double difference, double base)
 	return t;
 }
 
-/* The disk in which requests spend nine tenths of their time in devices; NULL: there is none. */
+/* The disk in which requests spend nine tenths of their time in devices, or NULL if there is
+ * none. */
 static const char *only_disk(const struct compare *c)
 {
 	double most = 0, all = 0, of_disk;
@@ -102,7 +103,7 @@ static uint64_t size_of(int64_t ns)
 	return ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
 }
 
-/* The sure stratum with the largest difference below @below; FIG_N: there is none. */
+/* The sure stratum with the largest difference below @below, or FIG_N if there is none. */
 static enum figure stratum_next(const struct compare_row *row, uint64_t below)
 {
 	enum figure next = FIG_N;

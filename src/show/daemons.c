@@ -9,8 +9,8 @@
 #include "base/rows.h"
 #include "show/view_parts.h"
 
-/* Waits of a daemon's thread: all strata but those on the CPU, and the one of completions that lie
- * in a ring, which is no wait. */
+/* Waits of a daemon's thread: all strata but those on the CPU, and but reap: a completion that lies
+ * in a ring is no wait. */
 static bool is_wait(int st)
 {
 	return st > ST_FS && st != ST_REAP;
@@ -21,7 +21,7 @@ static bool is_missing(const struct missing *missing, int st)
 	return missing && missing->stratum[st];
 }
 
-/* Why nothing is known about the daemon of @row; NULL: something is. */
+/* Why nothing is known about the daemon of @row, or NULL if something is. */
 static const char *daemon_unknown(const struct server_row *row, const struct missing *missing)
 {
 	if (!row->key.opcode)
@@ -59,8 +59,8 @@ void daemon_json(struct json *j, const struct server_row *row, const struct miss
 	json_put_null(j, "daemon_missing");
 }
 
-/* The parts of a daemon's time: its waits by stratum, with the CPU as ST_SYSCALL and the time
- * before it read in place of ST_VFS, which is on the CPU. */
+/* The parts of a daemon's time: its waits by stratum, its time on the CPU as ST_SYSCALL, and the
+ * time before it read in the place of ST_VFS. */
 enum { PART_CPU = ST_SYSCALL, PART_BEFORE_READ = ST_VFS };
 
 static void parts_of(const struct server_sums *s, uint64_t parts[ST_N])
@@ -132,7 +132,7 @@ static void put_daemon(struct text_out *o, const struct breakdown_view *v,
 	view_wrap(o, v, line);
 }
 
-/* Adds up @row by process. 0 or -ENOMEM. */
+/* Adds up @row by process. Returns 0 or -ENOMEM. */
 static int daemon_add(struct rows *daemons, const struct server_row *row)
 {
 	struct server_key key = { .pid = row->key.pid };

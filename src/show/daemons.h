@@ -11,7 +11,7 @@
 /* Members "daemon" and "daemon_missing" of a row of servers. @missing: of the run; may be NULL. */
 void daemon_json(struct json *j, const struct server_row *row, const struct missing *missing);
 
-/* A line for each daemon with a known part of its time, most time first. 0 or -ENOMEM. */
+/* A line for each daemon with a known part of its time, most time first. Returns 0 or -ENOMEM. */
 int daemons_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn);
 
 #endif

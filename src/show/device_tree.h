@@ -14,8 +14,8 @@
 struct devices;
 struct json;
 
-/* Writes "loop0, on dm-0, on sda and sdb", safe. False: the disk of @dev is not known, or is one
- * without disks below. @dev may also be that of a mounted btrfs. */
+/* Writes "loop0, on dm-0, on sda and sdb", safe. Returns false if the disk of @dev is not known, or
+ * is one without disks below. @dev may also be that of a mounted btrfs. */
 bool device_chain_text(const struct devices *d, unsigned int dev, char *ret_text, size_t cap);
 
 /* Writes the member "disks": a list of levels, each a list of names; null: not known. */
@@ -44,7 +44,7 @@ struct device_tree {
 };
 
 /* Puts the sorted @rows in the order of the tree: a disk comes after all disks above it, directly
- * below the last of them. 0 or -ENOMEM. */
+ * below the last of them. Returns 0 or -ENOMEM. */
 int device_tree_order(struct device_tree *t);
 void device_tree_done(struct device_tree *t);
 
@@ -53,7 +53,8 @@ unsigned int device_tree_depth(const struct device_tree *t, const struct rq_row 
 
 /*
  * The mean time of @r in its device, in ns, without the time in the disks below. Only for rows
- * without keys. False: there is no disk below, or the disks below took longer than @r itself.
+ * without keys. Returns false if there is no disk below, or the disks below took longer than @r
+ * itself.
  *
  * The estimate: each request of @r waited for one request below, of mean length. If fewer bytes
  * were moved below (a cache served the rest), it waited for the same share of one request.

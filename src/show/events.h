@@ -23,11 +23,11 @@ struct events_form {
 	int columns;
 };
 
-/* Writes the titles of text and CSV, or the schema line of JSON. 0 or -errno. */
+/* Writes the titles of text and CSV, or the schema line of JSON. Returns 0 or -errno. */
 int events_head(FILE *f, const struct events_form *form);
 
 /* Writes one event. @names is all 0 before the first event of a recording; call event_names_done()
- * after the last. 0 or -errno. */
+ * after the last. Returns 0 or -errno. */
 int events_put(FILE *f, const struct events_form *form, const struct recording *rec,
 	       const struct stored_event *ev, const char *(*call_name)(unsigned short call),
 	       struct event_names *names);

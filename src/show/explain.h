@@ -16,20 +16,22 @@ struct explain_view {
 	const char *noun;      /* "fsyncs" */
 	bool detail;           /* all findings on the same operations */
 	bool color;
-	/* The command line which shows operations of @f; raw. For free(); NULL: out of memory. */
+	/* The command line that shows operations of @f; raw. The caller frees the result; NULL if
+	 * out of memory. */
 	char *(*command)(const void *arg, const struct explain_finding *f);
 	const void *arg;
 };
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int explain_text(FILE *f, const struct explain_view *v);
 int explain_json(FILE *f, const struct explain_view *v);
 extern const struct schema explain_schema;
 
-/* The result in some sentences; raw. For free(); NULL: out of memory. */
+/* The result in some sentences; raw. The caller frees the result; NULL if out of memory. */
 char *explain_answer(const struct explain_view *v);
 
-/* The @i-th thing which the recording does not tell; NULL: there is no more. Raw, for free(). */
+/* The @i-th thing that the recording does not tell, or NULL if there is no more. Raw, for
+ * free(). */
 char *explain_missing(const struct explain *e, size_t i);
 
 #endif

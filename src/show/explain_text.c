@@ -25,7 +25,7 @@ static const char *paint(const struct explain_out *t, const char *sgr)
 	return t->v->color ? sgr : "";
 }
 
-/* Writes raw text, which is freed, in lines of WIDTH from column @at on. */
+/* Writes raw text in lines of WIDTH from column @at on, and frees it. */
 static void put_owned(struct explain_out *t, char *raw, int at, int indent)
 {
 	size_t cap = TEXT_SAFE_CAP(raw ? strlen(raw) : 0);
@@ -133,7 +133,7 @@ static double more_of(const struct explain *e, int st)
 	return mean_of(e->slow_ns[st], e->n_slow) - mean_of(e->others_ns[st], others_of(e));
 }
 
-/* The stratum with the largest difference below @below; ST_N: there is none. */
+/* The stratum with the largest difference below @below, or ST_N if there is none. */
 static int stratum_next(const struct explain *e, double below)
 {
 	double most = 0, more;

@@ -17,9 +17,9 @@ enum {
 	OPS_USUAL = 6,     /* with three, for which lines of strata are left out */
 	LEAST_PERCENT = 1, /* share of I/O; smaller rows go into the line about the rest */
 	MOST_PERCENT = 50, /* "mostly" */
-	DISK_PERCENT = 90, /* share of all requests' device time from which on the disk is named */
+	DISK_PERCENT = 90, /* the least share of all requests' device time to name the disk */
 	SUBJECT_COLUMNS = 30,
-	TITLE_COLUMNS = 16, /* columns for the operation's name beside its strata */
+	TITLE_COLUMNS = 16, /* columns for the operation's name, left of its strata */
 	NAME = TEXT_SAFE_CAP(2 * PATH_MAX),
 	CAUSE = 64 + TEXT_SAFE_CAP(32),
 };
@@ -81,8 +81,8 @@ static int subject(char *dst, size_t cap, const struct breakdown_view *v, uint64
 
 /*
  * The disk the operation waited for, as far as the figures tell. It has 90 % of the requests'
- * device time, and the rest is less than a tenth of the operation's device time. NULL: there is
- * none.
+ * device time, and the rest is less than a tenth of the operation's device time. Returns NULL if
+ * there is none.
  */
 static const struct rq_row *disk_of(const struct breakdown_rows *rows, const struct op_row *r)
 {
@@ -104,7 +104,7 @@ static const struct rq_row *disk_of(const struct breakdown_rows *rows, const str
 		       : NULL;
 }
 
-/* The cause of most of an operation's time: "waiting for the device"; NULL: there is none. */
+/* The cause of most of an operation's time: "waiting for the device", or NULL if there is none. */
 static const char *cause(const struct op_row *r)
 {
 	for (int i = 0; i < ST_N; i++)
@@ -129,7 +129,7 @@ static void cause_text(char *dst, size_t cap, const struct breakdown_rows *rows,
 		text_safe_n(dst + n, cap - n, rq->disk, strnlen(rq->disk, sizeof(rq->disk)));
 }
 
-/* The operation with most time, whatever the rows are sorted by. */
+/* The operation with most time, in any order of the rows. */
 static const struct op_row *most_of(const struct breakdown_rows *rows)
 {
 	const struct breakdown_whole *w = &rows->whole;
@@ -146,7 +146,8 @@ static bool is_async(const struct op_row *r)
 	return !r->kinds && async_is_request(r->key.op, r->key.call);
 }
 
-/* Percent of a row, of the time of threads or of that of all requests of io_uring and libaio. */
+/* Percent of a row: of the time of threads, or of the time of all requests of io_uring and
+ * libaio. */
 static double row_share(const struct breakdown_rows *rows, const struct op_row *r)
 {
 	const struct breakdown_whole *w = &rows->whole;
@@ -156,7 +157,7 @@ static double row_share(const struct breakdown_rows *rows, const struct op_row *
 	return share > async ? share : async;
 }
 
-/* The kind of request of io_uring or libaio with most time; NULL: there is none. */
+/* The kind of request of io_uring or libaio with most time, or NULL if there is none. */
 static const struct op_row *async_most(const struct breakdown_rows *rows)
 {
 	const struct op_row *most = NULL;
@@ -182,7 +183,7 @@ static void put_pseudo(struct text_out *o, const struct breakdown_view *v,
 
 /* Writes "; busiest thread: cc1, 97 % of 10.0 s", if that is a larger share of its life than the
  * one of all threads: parents and others that only wait make the latter small. The busiest thread's
- * time includes that on proc and the like, which must not matter. */
+ * time includes time on proc and the like: this must not matter. */
 static void busiest_text(char *dst, size_t cap, const struct snapshot *sn,
 			 const struct breakdown_whole *whole)
 {
@@ -399,7 +400,8 @@ static void put_waterfall(struct text_out *o, const struct breakdown_view *v,
 	waterfall_put(o, v, &w);
 }
 
-/* Whether all operations of threads are traced: then the other requests are of kernel threads. */
+/* Whether all operations of threads are traced: then the other requests come from kernel
+ * threads. */
 static bool all_kinds_traced(const struct breakdown_view *v)
 {
 	return !v->missing || !(v->missing->uring || v->missing->aio || v->missing->faults);
@@ -469,7 +471,7 @@ static bool memory_open(struct memory *m)
 	return m->o.f;
 }
 
-/* Ends the text, for free(). NULL: out of memory. */
+/* Ends the text, freed by the caller. Returns NULL if out of memory. */
 static char *memory_take(struct memory *m)
 {
 	if (fclose(m->o.f) || m->o.err) {
@@ -479,7 +481,7 @@ static char *memory_take(struct memory *m)
 	return m->text;
 }
 
-/* The part above the table of operations, for free(). NULL: out of memory. */
+/* The part above the table of operations, freed by the caller. Returns NULL if out of memory. */
 static char *above_ops(const struct breakdown_view *v, const struct snapshot *sn,
 		       const struct breakdown_rows *rows)
 {

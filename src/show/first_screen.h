@@ -18,7 +18,7 @@ enum { FIRST_SCREEN_ANSWER = 3 * TEXT_SAFE_CAP(2 * PATH_MAX) + 256 };
  * operations (of keys with --by), the strata of the operation with most time, requests by disk, and
  * what is missing from the figures.
  *
- * Changes @rows: with --by, to one for each key. 0 or -ENOMEM; a failed write is in @o.
+ * Changes @rows: with --by, to one for each key. Returns 0 or -ENOMEM; a failed write is in @o.
  */
 int first_screen_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
 		     struct breakdown_rows *rows);

@@ -74,7 +74,7 @@ static uint64_t count_at(const struct heat *h, int ago, int low, int step)
 	return sum;
 }
 
-/* The smallest and largest power of two with a count. False: the map is empty. */
+/* The smallest and largest power of two with a count. Returns false if the map is empty. */
 static bool range_of(const struct heat *h, int *ret_low, int *ret_high)
 {
 	int low = HEAT_LOG2, high = -1;
@@ -158,7 +158,7 @@ void heat_draw(const struct heat *h, int y, int x, int width, int height)
 	}
 }
 
-/* Extends the map to @end_ns; columns in which nothing happened stay empty. */
+/* Extends the map to @end_ns; columns without events stay empty. */
 static void columns_reach(struct heat *h, uint64_t end_ns)
 {
 	int n;

@@ -38,14 +38,14 @@ struct heat_rows {
 	uint64_t most; /* largest count of one cell */
 };
 
-/* Divides @h into at most @height rows. False: the map is empty. */
+/* Divides @h into at most @height rows. Returns false if the map is empty. */
 bool heat_rows(const struct heat *h, int height, struct heat_rows *ret_rows);
 
 /* Draws the last @width intervals in at most @height lines from line @y, column @x on. */
 void heat_draw(const struct heat *h, int y, int x, int width, int height);
 
 /* Writes the map of heat_add_at() as text from the beginning to @end_ns, with @title above and the
- * time below. Widens the columns until @end_ns fits. 0 or -errno. */
+ * time below. Widens the columns until @end_ns fits. Returns 0 or -errno. */
 int heat_text(FILE *f, struct heat *h, const char *title, uint64_t end_ns);
 
 #endif

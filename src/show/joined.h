@@ -20,8 +20,8 @@ void joined_put(struct text_out *o, const struct breakdown_view *v, const struct
 
 enum joined_side { JOINED_REQUESTS, JOINED_SERVED, JOINED_SIDES };
 
-/* A sentence about what is not joined on a side, and why. False: all is joined, or there is
- * nothing. */
+/* A sentence about what is not joined on a side, and why. Returns false if all is joined, or there
+ * is nothing. */
 bool joined_rest(char *dst, size_t cap, const struct join *joined, enum joined_side side);
 
 /* Writes the member "joined" into the open object. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * joined_events.h - requests of NFS joined with the operations which served them, one by one: as
+ * joined_events.h - requests of NFS joined with the operations that served them, one by one: as
  * aligned text, as CSV, or as a JSON object per line, after a first line with the schema
  * "iostrata.joined/1". CSV and JSON have the columns of joined_event_columns; a value is empty or
  * null if it is not known.

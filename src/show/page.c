@@ -69,7 +69,7 @@ enum {
 struct page_out {
 	struct text_out o;
 	const struct page *p;
-	struct breakdown_view view;          /* for text, which goes through text_html_safe() */
+	struct breakdown_view view;          /* for text: it goes through text_html_safe() */
 	struct snapshot calls, disks, files; /* rows by these; of a recording */
 	struct snapshot keys;                /* rows by view.by; not of a recording */
 };
@@ -239,7 +239,7 @@ static const char *const key_titles[] = { "key", "name", "count", "failed", "byt
 			 *const file_titles[] = { "key", "count", "failed", "bytes", "mean", "p50",
 						  "p99", "max",   "total",  "I/O",   NULL };
 
-/* Names rows of calls, as a key of their own. 0 or -ENOMEM. */
+/* Names rows of calls, as a separate key. Returns 0 or -ENOMEM. */
 static int calls_name(const struct breakdown_view *v, struct snapshot *sn)
 {
 	char buf[16];
@@ -319,9 +319,8 @@ static int put_requests(struct page_out *out)
 	return 0;
 }
 
-/* Writes rows as a table; nothing without rows. @rows ends with NULL, and is freed. 0, or -ENOMEM
- * if
- * @rows is NULL. */
+/* Writes rows as a table; nothing without rows. @rows ends with NULL, and is freed. Returns 0, or
+ * -ENOMEM if @rows is NULL. */
 static int put_list(struct page_out *out, const char *id, const char *title,
 		    const struct column *columns, const void **rows)
 {
@@ -439,7 +438,7 @@ static void put_about(struct page_out *out)
 	text_put(o, "%s long</p>\n", text_ns(p->sn->duration_ns).s);
 }
 
-/* Captures what breakdown_notes() writes. For free(); NULL: out of memory. */
+/* Captures what breakdown_notes() writes. The caller frees the result; NULL if out of memory. */
 static char *notes_text(const struct page_out *out, const struct breakdown_rows *rows)
 {
 	struct text_out notes = {};
@@ -456,7 +455,7 @@ static char *notes_text(const struct page_out *out, const struct breakdown_rows 
 	return NULL;
 }
 
-/* The shares of the time of threads; and, in a paragraph of its own, of asynchronous requests. */
+/* The shares of the time of threads; and, in another paragraph, of asynchronous requests. */
 static void put_shares(struct page_out *out, const struct breakdown_rows *rows)
 {
 	const struct breakdown_whole *whole = &rows->whole;
@@ -538,7 +537,7 @@ static void put_pictures(struct text_out *o)
 	text_put(o, "<section id=heat><h2>Latency over time</h2></section>\n");
 }
 
-/* The parts of a page for which there is no recording. */
+/* The parts of a page without a recording. */
 static void put_not_recorded(struct text_out *o)
 {
 	text_put(o,
@@ -669,7 +668,7 @@ static void put_fall(struct text_out *o, const struct slow_op *r)
 	text_put(o, "</svg>\n");
 }
 
-/* The titles of a table which is not sorted; @titles ends with NULL. The first one is of text. */
+/* The titles of a table that is not sorted; @titles ends with NULL. The first column has text. */
 static void put_titles(struct text_out *o, const char *const *titles)
 {
 	text_put(o, "<thead><tr>");
@@ -795,7 +794,7 @@ static int put_slowest(struct page_out *out)
 	return err;
 }
 
-/* Writes the JSON of the pictures. 0 or -ENOMEM. */
+/* Writes the JSON of the pictures. Returns 0 or -ENOMEM. */
 static int put_pictures_data(struct page_out *out)
 {
 	const struct page_names names = { &out->files, &out->disks };
@@ -835,7 +834,7 @@ static int put_body(struct page_out *out)
 	}
 	if (!err)
 		err = put_slowest(out);
-	/* the data before the tables, which take the rows with the names */
+	/* the data comes before the tables: these take the rows with the names */
 	if (!err)
 		err = put_data(out);
 	if (!err)
@@ -846,7 +845,7 @@ static int put_body(struct page_out *out)
 	return err;
 }
 
-/* Sets the rows by keys. 0 or -ENOMEM. */
+/* Sets the rows by keys. Returns 0 or -ENOMEM. */
 static int rows_set(struct page_out *out)
 {
 	const struct page *p = out->p;
@@ -869,7 +868,7 @@ int page_put(FILE *f, const struct page *p)
 	out.view.by = BY_NONE; /* of the answer */
 	out.view.terminal = out.view.color = false;
 	out.view.width = WIDE;
-	if (out.view.recording) /* whoever gets the page has other directories */
+	if (out.view.recording) /* the reader of the page has other directories */
 		out.view.recording = basename(out.view.recording);
 	text_write(&out.o, page_head_begin, page_head_end - page_head_begin);
 	err = rows_set(&out);

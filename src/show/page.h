@@ -2,7 +2,7 @@
 /*
  * page.h - a recording, or what breakdown counted, as one HTML file (--html): the answer and tables
  * as HTML, the data of the pictures as JSON, and the style and the script of src/page. Also the
- * live page, which asks a server for the same data. All text is hostile.
+ * live page: it asks a server for the same data. All text is hostile.
  */
 #ifndef IOSTRATA_SHOW_PAGE_H
 #define IOSTRATA_SHOW_PAGE_H
@@ -24,8 +24,8 @@ struct page_compared {
 
 struct page {
 	const struct breakdown_view *view; /* of a recording: without --by */
-	/* of a recording: rows without --by, one for each call; else rows by view->by, which the
-	 * page changes */
+	/* of a recording: rows without --by, one for each call; else rows by view->by: the page
+	 * changes them */
 	struct snapshot *sn;
 	struct page_data *data;        /* its rows are taken; NULL: not of a recording */
 	const struct slow_op *slowest; /* biggest first */
@@ -41,10 +41,11 @@ enum {
 	PAGE_JSON_MAX = 700 * 1024, /* intervals of time are joined until the JSON is smaller */
 };
 
-/* Writes the page and flushes. 0 or -errno. */
+/* Writes the page and flushes. Returns 0 or -errno. */
 int page_put(FILE *f, const struct page *p);
 
-/* The live page: asks its server for /api/breakdown and /events. For free(); NULL: out of memory.
+/* The live page: asks its server for /api/breakdown and /events. The caller frees the result; NULL
+ * if out of memory.
  */
 char *page_live(size_t *ret_len);
 

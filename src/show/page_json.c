@@ -11,7 +11,7 @@
 #include "show/view_parts.h"
 
 enum {
-	ROWS_MOST = 32, /* rows with pictures of their own; the others are in the sums */
+	ROWS_MOST = 32, /* rows with separate pictures; the others are in the sums */
 	HALF_OCTAVE_LOG2 = HIST_SUB_BITS - 1,
 	HALF_OCTAVES = HIST_N >> HALF_OCTAVE_LOG2,
 	PATTERN_LEAST = 5, /* fewer accesses have no pattern */
@@ -212,7 +212,7 @@ static uint64_t half_count(const struct series_cell *cell, unsigned int half)
 	return n;
 }
 
-/* The lowest and the highest half-octave with a count; false: there is none. */
+/* The lowest and the highest half-octave with a count. Returns false if there is none. */
 static bool heat_range(const struct series *s, const struct series_cell *cells,
 		       unsigned int *ret_low, unsigned int *ret_high)
 {
@@ -503,7 +503,8 @@ static void put_head(struct json *j, const struct page *p)
 	json_put_uint(j, "intervals", s->intervals);
 }
 
-/* For free(); NULL: out of memory. Sets @ret_series to the length without offsets. */
+/* The caller frees the result; NULL if out of memory. Sets @ret_series to the length without
+ * offsets. */
 static char *json_make(const struct page *p, const struct page_names *names, size_t *ret_series,
 		       size_t *ret_len)
 {

@@ -27,7 +27,8 @@ struct press_view {
 	void (*reverse)(struct presses *p);
 	/* Goes @rows down; LONG_MIN: to the first row, LONG_MAX: to the last one. */
 	void (*move)(struct presses *p, long rows);
-	/* Takes each press before all else. True: nothing else is done. NULL: takes none. */
+	/* Takes each press before all else. Returns true if nothing else is done. NULL: takes
+	 * none. */
 	bool (*take)(struct presses *p, int key);
 	const struct press *own; /* ends with an empty row */
 };
@@ -42,7 +43,8 @@ struct presses {
 	bool help, paused, quit;
 };
 
-/* Handles the presses since the last call. True: there was one, so the screen must be drawn. */
+/* Handles the presses since the last call. Returns true if there was one, so the screen must be
+ * drawn. */
 bool presses_handle(struct presses *p);
 
 /* Draws the page of keys, while p->help. */

@@ -107,7 +107,7 @@ static const struct {
 #include "terminfo.h"
 };
 
-/* Makes ncurses use our description of the terminal @term; false: there is none. */
+/* Makes ncurses use our description of the terminal @term. Returns false if there is none. */
 static bool terms_use(const char *term)
 {
 	for (size_t i = 0; i < sizeof(terms) / sizeof(*terms); i++)

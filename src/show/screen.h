@@ -57,7 +57,8 @@ enum screen_press {
 /* Whether @in and @out are a terminal fit for a full screen. */
 bool screen_possible(FILE *in, FILE *out);
 
-/* Takes the terminal, and reads the terminfo files. 0, or -1 with @why and nothing changed. */
+/* Takes the terminal, and reads the terminfo files. Returns 0, or -1 with @why and nothing
+ * changed. */
 int screen_open(FILE *in, FILE *out, bool color, struct reason *why);
 
 /* Gives the terminal back, and prints the kept messages to stderr. Does nothing if not open. */

@@ -210,7 +210,7 @@ static int shorter_first(const void *a, const void *b)
 	return compare_u64(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
-/* The letter of the stratum which most of [from, to) of the operation belongs to. */
+/* The letter of the stratum that most of [from, to) of the operation belongs to. */
 static char letter_at(const struct segments *s, uint64_t from, uint64_t to)
 {
 	uint64_t begin = 0, end, lo, hi, most = 0;
@@ -242,7 +242,7 @@ static void put_bar(struct text_out *o, const struct breakdown_view *v, const st
 	text_put(o, "   %s\n", bar);
 }
 
-/* The time from which on a segment is among the TIMELINE_LINES longest. */
+/* The least time of a segment among the TIMELINE_LINES longest. */
 static uint64_t timeline_shortest(const struct segments *s)
 {
 	uint64_t ns[SEGMENTS_MAX];

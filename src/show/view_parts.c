@@ -16,7 +16,7 @@
 
 enum {
 	LIST_MAX = 48, /* columns of a table, the empty last one included */
-	NARROW = 70,   /* columns of a line below which it is narrow */
+	NARROW = 70,   /* columns of a line below that it is narrow */
 };
 
 /* Copies @from. The key column's title is the name of the key; the sort column is always shown. */
@@ -657,8 +657,8 @@ static int missing_text(char *dst, size_t cap, const struct breakdown_view *v,
 	return n;
 }
 
-/* Whether the file system of @r has a layer of its own for such operations, but no function of it
- * is probed in a run which has this layer for others. */
+/* Whether the file system of @r has a layer for such operations, but none of its functions is
+ * probed in a run that has this layer for other file systems. */
 static bool lacks_probes(const struct breakdown_view *v, const struct op_row *r)
 {
 	return v->layer == LAYER_OPS && !breakdown_missing(v, ST_FS) && *r->fs &&

@@ -19,7 +19,7 @@
 /* Columns of a line: 80, unless the view has another width. */
 int view_width(const struct breakdown_view *v);
 
-/* Columns to which text is cut: the width of a terminal; otherwise text is not cut. */
+/* Text is cut to these columns: the width of a terminal; otherwise text is not cut. */
 int view_cut(const struct breakdown_view *v);
 
 /* Whether a line is too short for two things side by side. */
@@ -95,7 +95,8 @@ enum paint stratum_paint(unsigned int st); /* the colour of its bars */
  * of its share. */
 const char *stratum_mostly(unsigned int st);
 
-/* The share after @last by size; after SHARE_N, the biggest. SHARE_N: all others are 0. */
+/* The share after @last by size; after SHARE_N, the biggest. Returns SHARE_N if all others are
+ * 0. */
 enum share share_next(const uint64_t strata[ST_N], enum share last);
 
 /*
@@ -128,15 +129,16 @@ void waterfall_put(struct text_out *o, const struct breakdown_view *v, const str
 
 /* Lines about operations in progress, and about losses. */
 
-/* Writes some threads which have waited since before the start, the oldest operations in progress
- * of more than 0.1 s, and how many more there are of each. */
+/* Writes some threads that have waited since before the start, the oldest operations in progress of
+ * more than 0.1 s, and how many more there are of each. */
 void unfinished_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn);
 
 /* The last line of a first screen: "nothing lost; not measured: vfs, fs (this kernel); -v says
  * why". */
 void notes_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn);
 
-/* Width of the output in columns: $COLUMNS, else of the terminal at @fd; 0: neither is known. */
+/* Width of the output in columns: $COLUMNS, else of the terminal at @fd, or 0 if neither is
+ * known. */
 int terminal_width(int fd);
 
 #endif

@@ -54,7 +54,7 @@ static const struct top_table *table_of(const void *ctx)
 	return ((const struct top_figures *)ctx)->table;
 }
 
-/* The name of a row by container; NULL: not known. */
+/* The name of a row by container, or NULL if not known. */
 static const char *container_name(const struct top_row *r)
 {
 	if (r->container)

@@ -44,7 +44,7 @@ static int key_compare(const struct top_key *a, const struct top_key *b)
 	return order ? order : compare_u64(a->op, b->op);
 }
 
-/* A row with its figure in the sort column, which is read once per row. */
+/* A row with its figure in the sort column. The figure is read once per row. */
 struct sorted {
 	struct top_row *row;
 	struct value value;

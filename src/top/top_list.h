@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * top_list.h - which rows of a table are shown, and in what order; and the lines of text about all
- * rows.
+ * top_list.h - the shown rows of a table, and their order; and the lines of text about all rows.
  */
 #ifndef IOSTRATA_TOP_TOP_LIST_H
 #define IOSTRATA_TOP_TOP_LIST_H
@@ -14,13 +13,13 @@ struct top_order {
 	const char *filter; /* only rows with this text in name, ids, disk or cgroup; NULL: all */
 };
 
-/* Rows of a table, which owns them; top_list_done() frees the list. Pinned rows come first. */
+/* Rows of a table. The table owns them; top_list_done() frees the list. Pinned rows come first. */
 struct top_list {
 	struct top_row **rows;
 	size_t n;
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int top_list_init(struct top_list *l, const struct top_figures *f, const struct top_order *order);
 void top_list_done(struct top_list *l);
 

@@ -19,7 +19,7 @@ struct top_json {
 
 extern const struct schema top_schema;
 
-/* Writes the line and flushes. 0 or -errno. */
+/* Writes the line and flushes. Returns 0 or -errno. */
 int top_json(FILE *f, const struct top_json *v, const struct snapshot *sn);
 
 /*
@@ -40,7 +40,7 @@ struct top_text {
 	const struct missing *missing;
 };
 
-/* Prints and flushes. 0 or -errno (-ENOMEM, or of a failed write). */
+/* Prints and flushes. Returns 0 or -errno (-ENOMEM, or of a failed write). */
 int top_text(FILE *f, const struct top_text *v, const struct snapshot *sn);
 
 #endif

@@ -86,7 +86,7 @@ static int list_make(struct top_ui *ui)
 }
 
 /* Makes the table and the list of the snapshot shown, unless they are there: a press makes them,
- * and the drawing after it uses them. 0 or -ENOMEM. */
+ * and the drawing after it uses them. Returns 0 or -ENOMEM. */
 static int table_make(struct top_ui *ui)
 {
 	const struct snapshot *sn = snapshot_of(ui);
@@ -348,7 +348,8 @@ void top_ui_init(struct top_ui *ui, uint64_t interval_ns)
 /* Pages: the list of rows, and a single row. */
 
 enum {
-	WIDE = 120,        /* columns from which on the heat map is beside the histogram */
+	WIDE = 120,        /* the heat map stands beside the histogram from this number of columns
+			    * on */
 	HEAT_LINES = 8,    /* of the heat map, at most */
 	SLOWEST_LINES = 5, /* slowest operations shown of a row, at most */
 	FOOT_LINES = 1,
@@ -596,7 +597,7 @@ static const char *mode_text(const struct top_ui *ui, char buf[48])
 	uint64_t shown = sn->duration_ns, next = ui->presses.interval_ns;
 	int len = snprintf(buf, 48, "%s %s", what[ui->mode], text_ns(shown).s);
 
-	/* changed by a press; the new length applies after this interval, which may be long */
+	/* changed by a press; the new length applies after this interval: it may be long */
 	if (ui->mode != TOP_TOTAL && (next < shown / 5 * 4 || next > shown / 4 * 5))
 		snprintf(buf + len, 48 - len, ", next %s", text_ns(next).s);
 	return buf;
@@ -682,7 +683,7 @@ void top_ui_new(struct top_ui *ui)
 	struct hist ops = {}, rqs = {};
 	const struct top_row *r;
 
-	table_drop(ui); /* it may be of an interval that is over */
+	table_drop(ui); /* it may belong to an interval that is over */
 	if (!top_ui_row_open(ui) || !ui->has_selected ||
 	    top_table_init(&ui->table, ui->data.interval, ui->view, TOP_WHOLE, ui->data.names))
 		return;

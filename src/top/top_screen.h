@@ -66,7 +66,7 @@ struct top_ui {
 /* Begins with the list of processes, and an interval of @interval_ns. */
 void top_ui_init(struct top_ui *ui, uint64_t interval_ns);
 
-/* Draws the screen. 0 or -ENOMEM. */
+/* Draws the screen. Returns 0 or -ENOMEM. */
 int top_ui_draw(struct top_ui *ui);
 
 /* Call when data.interval or data.total has changed, before the next press is handled. */

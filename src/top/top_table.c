@@ -204,7 +204,7 @@ static void side_add(struct top_side *s, const struct top_side *more)
 static void op_add(struct top_table *t, struct top_names *names, size_t i)
 {
 	const struct op_row *op = &t->sn->ops[i];
-	bool second = op->key.op == OP_COPY_TO; /* file of a copy, which counts once */
+	bool second = op->key.op == OP_COPY_TO; /* file of a copy: a copy counts once */
 	const struct top_side side = { .count = second && t->split != TOP_OPS ? 0 : op->count,
 				       .errors = op->errors,
 				       .bytes = op->bytes,
@@ -496,7 +496,7 @@ static int server_merge(struct top_total *t, const struct server_row *more)
 	return hist_merge(&row->hist, &more->hist);
 }
 
-/* Both lists are sorted by id; of a thread in both, the newer entry is taken. */
+/* Both lists are sorted by id. If a thread is in both, the newer entry is taken. */
 static int threads_merge(struct snapshot *sum, const struct snapshot *sn)
 {
 	struct thread *all = malloc((sum->n_threads + sn->n_threads + 1) * sizeof(*all));

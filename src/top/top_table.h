@@ -34,10 +34,10 @@ enum top_view {
 /* "pid", "tid" ...: as the user types it. */
 const char *top_view_name(enum top_view view);
 
-/* How rows are split, besides by the key of the view. */
+/* How rows are split, in addition to the key of the view. */
 enum top_split {
 	TOP_WHOLE,    /* nothing: operations and requests in one row */
-	TOP_REQUESTS, /* requests only, by disk and operation; of servers by operation */
+	TOP_REQUESTS, /* requests only, by disk and operation; for servers by operation */
 	TOP_OPS,      /* operations only, by kind */
 };
 
@@ -69,7 +69,7 @@ struct top_row {
 	uint64_t behalf_bytes; /* of rqs.bytes, submitted by other threads for the row */
 	bool p99_known;
 	bool pinned;
-	/* private: first of its rows in the snapshot, as index + 1; 0: none */
+	/* private: first of its rows in the snapshot, as index + 1, or 0 if there is none */
 	unsigned int first_op, first_rq;
 	uint64_t disk_bytes;
 };
@@ -88,15 +88,16 @@ struct top_table {
 
 /*
  * For each row of requests of @sn: whether the requests reached its disk through another disk,
- * since who they count for has requests on a disk which lies on this one. Sums have each byte once,
+ * since who they count for has requests on a disk that lies on this one. Sums have each byte once,
  * on the disk next to the file system. (If the same process also uses another partition of the
- * lower disk directly, these requests are left out, too.) For free(); NULL: out of memory.
+ * lower disk directly, these requests are left out, too.) The caller frees the result; NULL if out
+ * of memory.
  */
 bool *top_stacked(const struct snapshot *sn);
 
 /*
- * Joins the rows of @sn, in no order. @sn and @names (of the cgroups) must live as long as @t. 0 or
- * -ENOMEM.
+ * Joins the rows of @sn, in no order. @sn and @names (of the cgroups) must live as long as @t.
+ * Returns 0 or -ENOMEM.
  */
 int top_table_init(struct top_table *t, const struct snapshot *sn, enum top_view view,
 		   enum top_split split, struct top_names *names);
@@ -105,7 +106,8 @@ void top_table_done(struct top_table *t);
 /* Computes the percentiles of @r, once. */
 void top_row_p99(const struct top_table *t, struct top_row *r);
 
-/* Histograms of a row's operations and requests; the caller frees hist.bins. 0 or -ENOMEM. */
+/* Histograms of a row's operations and requests; the caller frees hist.bins. Returns 0 or
+ * -ENOMEM. */
 int top_row_hists(const struct top_table *t, const struct top_row *r, struct hist *ret_ops,
 		  struct hist *ret_rqs);
 
@@ -143,7 +145,7 @@ struct top_names {
 	bool by_file; /* rows are of files, so key.by[1] is an inode and no behalf */
 };
 
-/* The names of cgroup @id; NULL: out of memory. Valid until top_names_done(). */
+/* The names of cgroup @id, or NULL if out of memory. Valid until top_names_done(). */
 const struct top_name *top_names_find(struct top_names *names, uint64_t id);
 
 void top_names_done(struct top_names *names);
@@ -161,7 +163,7 @@ struct top_total {
 	struct snapshot sum; /* points into rows; owns only its list of threads */
 };
 
-/* Adds an interval; t->sum is valid until the next. 0 or -ENOMEM. */
+/* Adds an interval; t->sum is valid until the next. Returns 0 or -ENOMEM. */
 int top_total_add(struct top_total *t, const struct snapshot *sn);
 
 void top_total_done(struct top_total *t);
