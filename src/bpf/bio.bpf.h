@@ -225,7 +225,7 @@ static __always_inline void split_keep(struct io_state *io)
 }
 
 /* A device with requests has received the bio @key. The bio has no state. Returns the state from
- * splits. Returns NULL if the bio was not split off. */
+ * splits, or NULL if the bio was not split off. */
 static __always_inline struct io_state *split_passed_on(u64 key)
 {
 	struct io_state *split, io;

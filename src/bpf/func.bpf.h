@@ -576,9 +576,9 @@ static __always_inline bool func_frame_is(struct func_frame *f, u32 func, u64 sp
 	return f->func == func && f->sp == sp;
 }
 
-/* @func returns at @sp: gives up the frames above its own. Returns how many remain. Returns 0 if
- * @func has no frame, and nothing is changed. The last frames may be of an interrupt on another
- * stack. If @func was interrupted by this interrupt, the interrupt is over. */
+/* @func returns at @sp: gives up the frames above its own. Returns how many remain. If @func has no
+ * frame, returns 0 and changes nothing. The last frames may be of an interrupt on another stack. If
+ * @func was interrupted by this interrupt, the interrupt is over. */
 static __always_inline u64 func_frames_unwind(struct func_thread *t, u32 func, u64 sp)
 {
 	u64 depth = t->depth, last = func_frame_at(t, depth - 1)->sp, n;

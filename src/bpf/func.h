@@ -121,7 +121,7 @@ struct func_live {
 	long long learned;
 	unsigned long long lost[FUNC_LOST_N];
 	/* thread group of a thread that called traced functions and was killed by its own fault,
-	 * and the signal; @killed_tgid is in the tool's pid namespace. Returns 0 if none was */
+	 * and the signal; @killed_tgid is in the tool's pid namespace. 0: none was */
 	unsigned int killed_tgid, killed_by;
 };
 

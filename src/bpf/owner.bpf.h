@@ -154,8 +154,8 @@ static __always_inline void bio_key_by(u64 by[2], struct bio *bio, bool known, u
 }
 
 /* Sets the key of @io's row. Its @bio is queued in the context of thread @id (0: of an interrupt).
- * @throttled: kthrotld queues the bio. Returns true if, with BY_THREAD, the key is current and its
- * name is not set yet. */
+ * @throttled: kthrotld queues the bio. Returns true with BY_THREAD if the key is current, and the
+ * name of current is not set yet. */
 static __always_inline bool io_set_by(struct io_state *io, struct bio *bio, u64 id, bool throttled)
 {
 	struct io_state *before = throttled ? io_hashed(bio_key(bio)) : NULL;

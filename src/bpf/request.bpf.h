@@ -140,7 +140,7 @@ GLOBAL u64 bios_unhash_step(u64 key)
 }
 
 /* Ends the states of the bio @key and the bios after it, up to the first whose state is not in the
- * hash. Returns the key of this bio. Returns 0 if there is none. */
+ * hash. Returns the key of this bio, or 0 if there is none. */
 GLOBAL u64 bios_unhash(u64 key)
 {
 	u64 next;

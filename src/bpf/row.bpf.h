@@ -323,8 +323,8 @@ GLOBAL int row_name_file(const struct file_info *f, u64 key, u64 ino, bool even)
 }
 
 /* The sums in the struct op_entry of a row, in the hash of the @even epoch or of the odd one, for
- * an operation of @who (NULL: of current) that took @total ns. Returns NULL if no room, or the
- * kernel refused to make the entry (-EBUSY); then the operation is lost. */
+ * an operation of @who (NULL: of current) that took @total ns. Returns NULL if there is no room, or
+ * the kernel refused to make the entry (-EBUSY); then the operation is lost. */
 static __always_inline struct op_sums *row_hashed(const struct file_info *f, u32 what, u64 total,
 						  const struct sent_who *who, bool even)
 {

@@ -166,7 +166,7 @@ static __always_inline u32 uring_bio_follows(struct task_state *t, u64 private, 
 }
 
 /* Current, a worker or a submitter of requests, has submitted a bio with bi_private @private, to
- * read @read_bytes. Returns the slot of the bio's request. Returns 0 if it has none. */
+ * read @read_bytes. Returns the slot of the bio's request, or 0 if it has none. */
 GLOBAL u64 async_bio_queued(u64 private, u64 read_bytes)
 {
 	struct task_state *t;

@@ -50,7 +50,7 @@ void stream_close(struct stream *s); /* fine if @s is all 0 */
 void stream_conf(const struct session_conf *sc, struct bpf_conf *c);
 
 /* Delivers waiting records, up to a limit, so that the call ends even if records keep coming.
- * Returns true if there may be more. */
+ * Returns whether there may be more. */
 int stream_consume(struct stream *s);
 
 /* Delivers the names of files sent up to now. */
