@@ -27,8 +27,9 @@ enum {
 	REQ_OP_DRV = 32, /* the first passthrough operation: SCSI (old) and driver private */
 };
 
-/* A table: after each case of a switch, the verifier would walk the rest of the program anew. */
-static const volatile u8 rq_ops[REQ_OP_MASK + 1] = {
+/* A table: after each case of a switch, the verifier would walk the rest of the program anew. User
+ * space makes a write of this kernel's number of a zone append (13; since 6.3: 7). */
+const volatile unsigned char rq_ops[REQ_OP_MASK + 1] = {
 	[REQ_OP_READ] = RQ_READ,
 	[REQ_OP_WRITE] = RQ_WRITE,
 	[REQ_OP_FLUSH] = RQ_FLUSH,

@@ -269,6 +269,7 @@ SAME_PLACE(rodata, lists);
 SAME_PLACE(rodata, calls);
 SAME_PLACE(rodata, call_offsets);
 SAME_PLACE(rodata, uring_kinds);
+SAME_PLACE(rodata, rq_ops);
 SAME_PLACE(bss, live);
 SAME_PLACE(bss, lanes);
 
@@ -344,6 +345,15 @@ static int variables_map(struct trace_bpf *obj)
 		       : 0;
 }
 
+/* A zone append writes data. Its number differs between kernels; before 5.8 there is none. */
+static void zone_append_set(struct trace_bpf__rodata *data, struct feature *f)
+{
+	int op = feature_enumerator(f, "REQ_OP_ZONE_APPEND", -1);
+
+	if (op > 0 && op < (int)sizeof(data->rq_ops))
+		data->rq_ops[op] = RQ_WRITE;
+}
+
 /* Opens and configures the object. No program is in the kernel yet, and none is set to load. */
 static struct trace_bpf *object_open(const struct session_conf *sc, const struct bpf_conf *conf,
 				     struct feature *f)
@@ -378,6 +388,7 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 			      ~(conf->sent_ops ? 0 : 1U << OP_HANDLE),
 		      &sc->only, f->func != FUNC_NONE);
 	async_uring_kinds(loading.obj->rodata->uring_kinds);
+	zone_append_set(loading.obj->rodata, f);
 	maps_configure(loading.obj->obj, sc, conf, f);
 	bpf_object__for_each_program (prog, loading.obj->obj)
 		bpf_program__set_autoload(prog, false);

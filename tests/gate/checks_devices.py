@@ -151,3 +151,20 @@ def mapped(gate: Gate) -> None:
                 oracles.compare_requests(gate, name, disk, stats[disk], trace)
         lost = trace.lost()
         gate.check(f"{kind.__name__}.lost", sum(lost.values()) == lost["missed"], **lost)
+
+
+@suite("devices.zoned", 120)
+def zoned(gate: Gate) -> None:
+    """A zone append writes data: btrfs on a zoned disk, by the disk's statistics."""
+    gate.not_native("null_blk")
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1, size=256, zoned=1, zone_size=4,
+                            zone_nr_conv=0)
+    point = machine.mounted(gate.stack, gate.kept, disk, "btrfs",
+                            make=("-O", "zoned", "-d", "single", "-m", "single"))
+    with Trace("--strict") as trace:
+        before = DiskStat.of(disk)
+        fileio.write_at(str(point / "file"), [i << 20 for i in range(READS)], 1 << 20, os.O_CREAT, sync=True)
+        os.sync()
+        stats = DiskStat.of(disk) - before
+    oracles.compare_requests(gate, "append", disk, stats, trace)
+    gate.check("no zone commands", not trace.rows("requests", dev=disk.name, op="Z"), writes=stats.ios["W"])

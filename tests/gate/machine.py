@@ -281,14 +281,15 @@ def _log_stays(stack: ExitStack) -> None:
     setting(stack, "/proc/sys/fs/xfs/xfssyncd_centisecs", 720000)
 
 
-def mounted(stack: ExitStack, kept: ExitStack, disk: Disk, fs: str, options: str = "noatime") -> Path:
-    """@disk with a new file system, mounted; nothing dirty is left behind."""
+def mounted(stack: ExitStack, kept: ExitStack, disk: Disk, fs: str, options: str = "noatime",
+            make: tuple[str, ...] = ()) -> Path:
+    """@disk with a new file system, mounted; nothing dirty is left behind. @make: more options of mkfs."""
     need_fs(kept, fs)
     if fs == "xfs":
         _log_stays(stack)
     if fs == "ext4":
         options = f"{_quiet_ext4()},{options}"
-    run(f"mkfs.{fs}", *MKFS[fs], disk.path)
+    run(f"mkfs.{fs}", *MKFS[fs], *make, disk.path)
     point = Path(run("mktemp", "-d", str(scratch(kept) / "mnt.XXXXXX")).strip())
     stack.callback(point.rmdir)
     run("mount", "-t", fs, "-o", options, disk.path, str(point))
