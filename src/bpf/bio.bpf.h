@@ -27,6 +27,9 @@ enum {
 	REQ_OP_DRV = 32, /* the first passthrough operation: SCSI (old) and driver private */
 };
 
+/* include/linux/blk_types.h, 4.13 to 7.2: a bio that must not wait (REQ_NOWAIT) would have to. */
+enum { BLK_STS_AGAIN = 12 };
+
 /* A table: after each case of a switch, the verifier would walk the rest of the program anew. User
  * space makes a write of this kernel's number of a zone append (13; since 6.3: 7). */
 const volatile unsigned char rq_ops[REQ_OP_MASK + 1] = {
@@ -355,6 +358,15 @@ static __always_inline void times_from(struct rq_times *times, const struct io_s
 		times->held = io->q;
 }
 
+/* Notes how the bio @io ended. io_uring submits a bio that must not wait; after BLK_STS_AGAIN, a
+ * worker submits the same once more. So nothing failed, and nothing was read or written. */
+static __always_inline void bio_note_status(struct io_state *io, u8 status)
+{
+	io->failed = status && status != BLK_STS_AGAIN;
+	if (status)
+		io->bytes = 0;
+}
+
 /* The completion of a bio of a device without requests, or of a bio that never got a request. NVMe
  * multipath raises the event for other bios, too, just before the event of their request, whether
  * the request was dispatched or not (nvme_host_path_error()). */
@@ -374,7 +386,7 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 			async_bio_forget(done.key);
 		return;
 	}
-	done.failed = !!bio->bi_status;
+	bio_note_status(&done, bio->bi_status);
 	times = (struct rq_times){
 		.held = done.q, .q = done.q, .g = done.q, .d = done.q, .c = bpf_ktime_get_ns()
 	};

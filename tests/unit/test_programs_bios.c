@@ -928,6 +928,32 @@ static void test_bio_ends_first(void **state)
 	assert_int_equal(requests(RQ_WRITE).count, 0);
 }
 
+/* A bio that must not wait is refused and submitted again (io_uring on device mapper): both count,
+ * as in the kernel's statistics, but none failed, and only the second has bytes. Other errors are
+ * failures. */
+static void test_bio_that_would_wait(void **state)
+{
+	struct rq_sums sums;
+
+	(void)state;
+	start();
+	submits_to(&stacked, 0, REQ_OP_READ);
+	io[0].bio.bi_status = BLK_STS_AGAIN;
+	bio_ends(&io[0].bio);
+	submits_to(&stacked, 0, REQ_OP_READ);
+	bio_ends(&io[0].bio);
+	sums = requests_counted(stacked.dev, RQ_READ);
+	assert_int_equal(sums.count, 2);
+	assert_int_equal(sums.errors, 0);
+	assert_int_equal(sums.bytes, SIZE);
+	submits_to(&stacked, 0, REQ_OP_READ);
+	io[0].bio.bi_status = 10;
+	bio_ends(&io[0].bio);
+	assert_int_equal(requests_counted(stacked.dev, RQ_READ).errors, 1);
+	assert_int_equal(requests_counted(stacked.dev, RQ_READ).bytes, SIZE);
+	is_over();
+}
+
 /* State left by a request, such as its requeue, is not taken for the next request at the same
  * address. */
 static void test_requeued_before(void **state)
@@ -1712,6 +1738,7 @@ int main(void)
 		TEST(test_address_again_for_another),
 		TEST(test_unseen_bio),
 		TEST(test_bio_ends_first),
+		TEST(test_bio_that_would_wait),
 		TEST(test_requeued_before),
 		TEST(test_allocated_before),
 		TEST(test_merged_before),
