@@ -300,6 +300,38 @@ static __always_inline void bio_back_merged(struct io_state *io)
 	io_drop(io);
 }
 
+enum { PART_DEPTH = 4 }; /* of a bio submitted, of its part, of the part's part ... */
+
+/* A part was split off the bio @io. */
+static __always_inline void part_count(struct io_state *io)
+{
+	io->merges += io->bio_based != BIO_BASED_COUNTED;
+}
+
+/* A device without requests counts @bio in its statistics. @bio may be a part of a part of the bio
+ * that was submitted: parts lead to their whole by bi_private. md splits some bios without an
+ * event, so the number of parts is the number of those counted. */
+static __always_inline void bio_accounted(u64 bio)
+{
+	struct gendisk *disk = BPF_CORE_READ((struct bio *)bio, bi_bdev, bd_disk);
+	u32 dev = DEV_OF(BPF_CORE_READ(disk, major), BPF_CORE_READ(disk, first_minor));
+	struct io_state *io = NULL;
+
+	for (int i = 0; i < PART_DEPTH && !io && bio; i++) {
+		io = io_hashed(bio);
+		if (!io)
+			bio = (u64)BPF_CORE_READ((struct bio *)bio, bi_private);
+	}
+	if (!io || io->dev != dev || !io->bio_based)
+		return;
+	if (io->bio_based == BIO_BASED_COUNTED) {
+		io->merges++;
+		return;
+	}
+	io->bio_based = BIO_BASED_COUNTED;
+	io->merges = 0;
+}
+
 /*
  * A bio is split. The block layer tells of the first part, @split, whose bi_private points to the
  * bio: no event tells the Q of the part. Device mapper does the same before 5.18; since then it
@@ -313,7 +345,7 @@ static __always_inline void bio_split_off(struct bio *split)
 	struct io_state *io = io_find(bio_key(split), current_cpu()), first;
 
 	if (io && io->bio_based && io->bytes > split->bi_iter.bi_size) {
-		io->merges++;
+		part_count(io);
 		return;
 	}
 	io = split->bi_private ? bio_io(split->bi_private) : NULL;
@@ -324,7 +356,7 @@ static __always_inline void bio_split_off(struct bio *split)
 	first.key = bio_key(split);
 	first.bytes = split->bi_iter.bi_size;
 	if (io->bio_based) {
-		io->merges++;
+		part_count(io);
 		first.merges = 0;
 		split_keep(&first);
 		return;
@@ -386,6 +418,7 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 			async_bio_forget(done.key);
 		return;
 	}
+	done.bio_based = BIO_BASED;
 	bio_note_status(&done, bio->bi_status);
 	times = (struct rq_times){
 		.held = done.q, .q = done.q, .g = done.q, .d = done.q, .c = bpf_ktime_get_ns()

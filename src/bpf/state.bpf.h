@@ -259,6 +259,13 @@ enum throttled {
 	THROTTLED_AGAIN, /* after its submission, until it has a request */
 };
 
+/* Whether the device of a bio has no requests, and who counts the parts of the bio. */
+enum bio_based {
+	BIO_BASED_NOT,
+	BIO_BASED,         /* block_split tells of each part */
+	BIO_BASED_COUNTED, /* the device has counted the bio or a part, and counts all parts */
+};
+
 /* An I/O: a bio from its submission until it is done. The first bio of a request stands for the
  * request until that is done. A request without such a bio has a separate state. */
 struct io_state {
@@ -270,7 +277,7 @@ struct io_state {
 	u32 requeues;
 	u32 async;    /* slot of its request of io_uring or libaio; 0: none; only with conf.async */
 	u8 op;        /* enum rq_op */
-	u8 bio_based; /* the device has no requests */
+	u8 bio_based; /* enum bio_based */
 	u8 counted;   /* enum counted */
 	u8 requeued;  /* waits to be dispatched again */
 	u8 failed;

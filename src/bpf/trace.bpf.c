@@ -736,6 +736,14 @@ int on_split(u64 *ctx)
 	return 0;
 }
 
+/* bio_start_io_acct(bio): a device without requests counts a bio in its statistics. */
+SEC("?fentry/bio_start_io_acct")
+int on_bio_account(u64 *ctx)
+{
+	bio_accounted(number(ctx[0]));
+	return 0;
+}
+
 SEC("?tp_btf/block_rq_issue")
 int on_rq_issue(u64 *ctx)
 {

@@ -352,6 +352,12 @@ const struct program programs[] = {
 	BLOCK(on_frontmerge, "block_bio_frontmerge"),
 	BLOCK(on_rq_merge, "block_rq_merge"),
 	BLOCK(on_split, "block_split"),
+	{ .at = PROG(on_bio_account),
+	  .hook = HOOK_FENTRY,
+	  .target = "bio_start_io_acct",
+	  .asks = ASK_REQUESTS,
+	  .needs = NEED_MD,
+	  .alone = true },
 	BLOCK(on_rq_requeue, "block_rq_requeue"),
 	BLOCK(on_bio_complete, "block_bio_complete", .needs = NEED_LEVEL),
 	BLOCK(on_bio_complete_no_level, "block_bio_complete", .needs = NEED_NO_LEVEL),
@@ -511,6 +517,7 @@ static unsigned int needs_met(struct feature *f)
 	       (feature_uring(f) ? NEED_URING : 0) | (feature_aio(f) ? NEED_AIO : 0) |
 	       (feature_nfsd(f) ? NEED_NFSD : 0) | (feature_ksmbd(f) ? NEED_KSMBD : 0) |
 	       (can_find_vma(f) ? NEED_FIND_VMA : 0) |
+	       (has_hook(f, "md_account_bio", "md_mod") ? NEED_MD : 0) |
 	       (feature_has_function(f, "do_mem_abort") ? NEED_ABORT : NEED_EXCEPTION) |
 	       (f->func == FUNC_FENTRY && feature_has_function(f, "handle_mm_fault")
 			? NEED_FAULT_EXIT
@@ -532,6 +539,8 @@ static const char *why_unmet(unsigned int needs)
 		return no_faults;
 	if (needs & NEED_NFSD)
 		return "nfsd is not loaded now, or its functions cannot be probed";
+	if (needs & NEED_MD)
+		return "md is not loaded now, and other devices tell of all parts of a bio";
 	if (needs & NEED_KSMBD)
 		return "ksmbd is not loaded now, or its functions cannot be probed";
 	if (needs & NEED_AIO)

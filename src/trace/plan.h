@@ -107,6 +107,7 @@ enum need {
 	NEED_TASK_ITER = 1 << 18,      /* there is an iterator over threads */
 	NEED_NFSD = 1 << 17,           /* nfsd is there, and its functions can be probed */
 	NEED_KSMBD = 1 << 19,          /* ksmbd is there, and its functions can be probed */
+	NEED_MD = 1 << 20,             /* md is there, and counts the parts of a bio (5.14) */
 	/* pairs: a kernel has one need of each pair */
 	NEED_ALTERNATIVES = NEED_URING_REQ | NEED_URING_SQE | NEED_EXCEPTION | NEED_ABORT |
 			    NEED_FAULT_EXIT | NEED_FAULT_EVENT | NEED_FUSE_EVENTS |

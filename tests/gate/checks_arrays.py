@@ -7,9 +7,11 @@ from pathlib import Path
 
 import fileio
 import machine
+import oracles
 from harness import Gate, Skip, suite
 from levels import Levels
 from machine import Disk
+from oracles import DiskStat
 from tool import Trace
 
 KIB, MIB, N = 1024, 1 << 20, 53
@@ -84,6 +86,24 @@ def arrays(gate: Gate) -> None:
             traced.check_bytes(f"{level}.{disk.name}", disk, W=share, **({} if level == "raid1" else {"R": share}))
         read = sum(traced.amount(disk, "R") for disk in disks)
         gate.check(f"{level}.read", read == N * size, bytes=read, wanted=N * size)
+
+
+@suite("devices.parts")
+def parts(gate: Gate) -> None:
+    """md splits bios that cross a chunk, with an event or without: what is seen is what the array counts."""
+    gate.not_native("md")
+    if machine.release() < COUNTED_SINCE["raid0"]:
+        raise Skip("this kernel's raid0 counts nothing")
+    disks = [machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1) for _ in range(2)]
+    array = md(gate, "raid0", [machine.dm_delay(gate.stack, gate.kept, disk, 1) for disk in disks])
+    with Trace("--strict") as trace:
+        before = DiskStat.of(array)
+        for size in (CHUNK, MIB // 2):
+            at = [4 * KIB + i * MIB // 2 for i in range(N)]
+            fileio.read_at(array.path, at, size, os.O_DIRECT)
+            fileio.write_at(array.path, at, size, os.O_DIRECT)
+        stats = DiskStat.of(array) - before
+    oracles.compare_requests(gate, "raid0", array, stats, trace)
 
 
 def amount(trace: Trace, disk: Disk, op: str) -> int:

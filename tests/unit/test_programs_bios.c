@@ -653,6 +653,54 @@ static void split_into(u32 parts)
 }
 
 /* A bio that is split counts as many requests, also where they are lost. */
+/* md counts @b in the statistics. */
+static void md_counts(struct bio *b)
+{
+	EVENT(on_bio_account, b);
+}
+
+/* md counts each part, also of a part, whether the block layer told of it or not. */
+static void test_parts_of_md(void **state)
+{
+	(void)state;
+	for (int told = 0; told < 2; told++) {
+		start();
+		submits_to(&stacked, 0, REQ_OP_READ);
+		for (int i = 1; i < 3; i++) {
+			bio_init(&io[i].bio, &stacked, REQ_OP_READ, 0, SIZE / 4);
+			io[i].bio.bi_private = &io[i - 1].bio;
+			if (told)
+				EVENT(on_split, &io[i].bio);
+		}
+		md_counts(&io[2].bio);
+		md_counts(&io[1].bio);
+		if (told)
+			EVENT(on_split, &io[1].bio);
+		md_counts(&io[0].bio);
+		tick(7);
+		bio_ends(&io[0].bio);
+		assert_int_equal(requests_counted(stacked.dev, RQ_READ).count, 3);
+		assert_int_equal(requests_counted(stacked.dev, RQ_READ).bytes, SIZE);
+	}
+}
+
+/* What md counts at another array, or for a bio whose submission was not seen, is no part. */
+static void test_parts_of_another_array(void **state)
+{
+	(void)state;
+	start();
+	submits_to(&stacked, 0, REQ_OP_READ);
+	bio_init(&io[1].bio, &disk, REQ_OP_READ, 0, SIZE / 4);
+	io[1].bio.bi_private = &io[0].bio;
+	md_counts(&io[1].bio);
+	md_counts(&io[1].bio);
+	bio_init(&io[2].bio, &stacked, REQ_OP_READ, 0, SIZE / 4);
+	md_counts(&io[2].bio);
+	bio_ends(&io[0].bio);
+	assert_int_equal(requests_counted(stacked.dev, RQ_READ).count, 1);
+	is_over();
+}
+
 static void test_split_and_lost(void **state)
 {
 	(void)state;
@@ -1726,6 +1774,8 @@ int main(void)
 		TEST(test_flush_of_a_device_without_requests),
 		TEST(test_split_and_passed_on),
 		TEST(test_parts_cut_off_in_front),
+		TEST(test_parts_of_md),
+		TEST(test_parts_of_another_array),
 		TEST(test_split_and_lost),
 		TEST(test_split_after_unseen_end),
 		TEST(test_missed_after_throttle),
