@@ -14,6 +14,7 @@
 #include "base/rows.h"
 #include "base/snapshot.h"
 #include "base/text.h"
+#include "host/devices.h"
 #include "show/breakdown.h"
 #include "show/columns.h"
 #include "show/daemons.h"
@@ -484,18 +485,41 @@ static void put_nothing(struct text_out *o, const struct breakdown_view *v,
 static void put_unqueued(struct text_out *o, const struct breakdown_view *v,
 			 const struct breakdown_rows *rows)
 {
+	const struct devices *d = rows->whole.tree.devices;
+
 	for (size_t i = 0; i < rows->n_rqs; i++) {
 		const struct rq_row *r = rows->rqs[i];
-		char disk[TEXT_SAFE_CAP(sizeof(r->disk))], text[sizeof(disk) + 128];
+		char disk[TEXT_SAFE_CAP(sizeof(r->disk))], text[sizeof(disk) + 160];
+		size_t at = 0;
+		bool below = d && devices_above(d, r->key.dev, &at);
 
 		if (!r->unqueued || r->key.bio_based)
 			continue;
 		put_safe(disk, sizeof(disk), r->disk, sizeof(r->disk));
 		snprintf(text, sizeof(text),
-			 "%s %s: no time in tag and queue for %s request%s, because the submission "
-			 "was not traced",
+			 below ? "%s %s: no time in tag and queue for %s request%s, handed over by "
+				 "a device above: the time is in the queue there"
+			       : "%s %s: no time in tag and queue for %s request%s, because the "
+				 "submission was not traced",
 			 disk, rq_op_name(r->key.op), text_count(r->unqueued).s,
 			 text_plural(r->unqueued));
+		view_wrap(o, v, text);
+	}
+}
+
+/* Writes a line for each disk below several others: its rows stand only once in the tree. */
+static void put_below_several(struct text_out *o, const struct breakdown_view *v,
+			      const struct device_tree *t)
+{
+	char disk[TEXT_SAFE_CAP(DEVICE_NAME)], name[DEVICE_NAME], above[512], text[1024];
+
+	for (size_t i = 0; t->disks && i < t->n; i++) {
+		if (device_tree_above_text(t, &t->disks[i], above, sizeof(above)) < 2)
+			continue;
+		devices_label(t->devices, t->disks[i].dev, name);
+		put_safe(disk, sizeof(disk), name, sizeof(name));
+		snprintf(text, sizeof(text), "%s is below %s: its rows have the requests of all",
+			 disk, above);
 		view_wrap(o, v, text);
 	}
 }
@@ -594,6 +618,7 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 		 v->of_ops && *v->of_ops ? "; only operations are filtered by " : "",
 		 v->of_ops ? v->of_ops : "");
 	view_wrap(o, v, text);
+	put_below_several(o, v, &rows->whole.tree);
 	put_unqueued(o, v, rows);
 	for (size_t i = 0; i < n && (v->histograms || v->layer == LAYER_BLK); i++)
 		put_rq_hist(o, v, rows->rqs[i]);

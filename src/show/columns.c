@@ -540,7 +540,8 @@ const struct column rq_columns[] = {
 	  .help = "requests per second", .null = "the interval has no length" },
 	{ "errors", NULL, RQ_SUM(errors, VALUE_COUNT), .help = "number of failed requests" },
 	{ "bytes", "bytes", RQ_SUM(bytes, VALUE_BYTES), .max = 8, .rank = 7,
-	  .help = "bytes of all requests" },
+	  .help = "bytes read or written; a failed request counts only what it moved, while the "
+		  "disk's statistics count all of it" },
 	{ "requeues", NULL, RQ_SUM(requeues, VALUE_COUNT),
 	  .help = "how often the driver or the scheduler put a request back" },
 	{ "unqueued", NULL, RQ_SUM(unqueued, VALUE_COUNT),

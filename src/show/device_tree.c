@@ -101,6 +101,26 @@ unsigned int device_tree_depth(const struct device_tree *t, const struct rq_row 
 	return disk ? disk->depth : 0;
 }
 
+unsigned int device_tree_above_text(const struct device_tree *t, const struct tree_disk *disk,
+				    char *ret_text, size_t cap)
+{
+	char name[DEVICE_NAME], safe[TEXT_SAFE_CAP(DEVICE_NAME)];
+	unsigned int upper, n = 0;
+	size_t at = 0, len = 0;
+
+	ret_text[0] = '\0';
+	while ((upper = devices_above(t->devices, disk->dev, &at))) {
+		if (!disk_of(t, upper))
+			continue;
+		devices_label(t->devices, upper, name);
+		text_safe_n(safe, sizeof(safe), name, strlen(name));
+		if (len < cap)
+			len += snprintf(ret_text + len, cap - len, "%s%s", n ? " and " : "", safe);
+		n++;
+	}
+	return n;
+}
+
 /* Sums of the requests of the disks below with the same operation as @r. */
 static struct rq_sums sums_below(const struct device_tree *t, const struct rq_row *r)
 {

@@ -51,6 +51,10 @@ void device_tree_done(struct device_tree *t);
 /* The level of a row's disk; 0 is the top. */
 unsigned int device_tree_depth(const struct device_tree *t, const struct rq_row *r);
 
+/* Writes "dm-0 and dm-1", safe: the disks with rows directly above @disk. Returns their number. */
+unsigned int device_tree_above_text(const struct device_tree *t, const struct tree_disk *disk,
+				    char *ret_text, size_t cap);
+
 /*
  * The mean time of @r in its device, in ns, without the time in the disks below. Only for rows
  * without keys. Returns false if there is no disk below, or the disks below took longer than @r

@@ -160,6 +160,7 @@ static void fill_rows(struct rq_row rows[ROWS])
 	rows[0].tag_ns = 10 * MS;
 	fill(&rows[1], SDA, "sda", RQ_WRITE, 1, 4096, 2 * MS);
 	fill(&rows[2], SDB, "sdb", RQ_READ, 30, 122880, 10 * MS);
+	rows[2].unqueued = 3;
 	fill(&rows[3], DM0, "dm-0", RQ_READ, 40, 163840, 30 * MS);
 	fill(&rows[4], LOOP0, "loop0", RQ_READ, 10, 163840, 5 * MS);
 	fill(&rows[5], LOOP0, "loop0", RQ_WRITE, 7, 28672, 1 * MS);
@@ -201,7 +202,10 @@ static void the_table_is_a_tree(void **state)
 		"  sda read        10 10.0/s 1.00 ms 1.00 ms 8.00 ms       - 0 ns 8.00 ms\n"
 		"  sda write        1 1.00/s    0 ns    0 ns 2.00 ms       - 0 ns 2.00 ms\n"
 		"tag, queue and device are means; own is device without the disks below; p99 and\n"
-		"  max are of device\n"));
+		"  max are of device\n"
+		"sda is below loop0 and dm-0: its rows have the requests of all\n"
+		"sdb read: no time in tag and queue for 3 requests, handed over by a device\n"
+		"  above: the time is in the queue there\n"));
 	free(text);
 	print(&text, false, BY_NONE, &d); /* in the order of their time, the same figures */
 	assert_non_null(strstr(text, "\nsdb "));
@@ -212,6 +216,9 @@ static void the_table_is_a_tree(void **state)
 	free(text);
 	print(&text, false, BY_DEV, NULL);
 	assert_null(strstr(text, " own "));
+	assert_null(strstr(text, "is below"));
+	assert_non_null(strstr(text, "sdb read: no time in tag and queue for 3 requests, because "
+				     "the submission was\n  not traced\n"));
 	free(text);
 	devices_done(&d);
 }
