@@ -101,16 +101,19 @@
 	X(mq_unlink, META, NONE, NONE) X(request_key, META, NONE, NONE)
 /* clang-format on */
 
-/* A kind of call whose number has no place in a descriptor does not compile. */
-#define CALL_FITS(call, kind, ...)                                                                 \
-	_Static_assert(CALL_KIND(OP_##kind) == (int)OP_##kind,                                     \
-		       #call ": kinds of calls are below 16");
-
-CALLS(CALL_FITS)
-
 #define CALL_ID(call, kind, file, offset) ID_##call,
+
+/* Is 0. A kind whose number has no place in a descriptor does not compile. */
+#define CALL_FITS(kind)                                                                            \
+	(0 * sizeof(struct {                                                                       \
+		 _Static_assert(CALL_KIND(kind) == (int)(kind), "kinds of calls are below 16");    \
+		 char c;                                                                           \
+	 }))
+
 #define CALL_ROW(call, kind, file, where)                                                          \
-	{ .desc = CALL_DESC(OP_##kind, FILE_##file), .offset = OFFSET_##where, .name = #call },
+	{ .desc = CALL_DESC(OP_##kind, FILE_##file) + CALL_FITS(OP_##kind),                        \
+	  .offset = OFFSET_##where,                                                                \
+	  .name = #call },
 
 enum { CALLS(CALL_ID) };
 
