@@ -437,7 +437,7 @@ static int first_pass(struct scan *s, struct second *second, FILE *f, const char
 		got = events_read(s, first_event, &p, 0, why);
 	if (got >= 0) {
 		s->e->is_cut_off = got;
-		s->e->lost = lost_sum(s->rec->ending.lost, s->rec->ending.missed);
+		s->e->lost = recording_lost(s->rec);
 		s->e->duration_ns = duration_of(s->rec, s->conf);
 		if (first_end(s, &p, second))
 			got = reason_no_memory(why);

@@ -160,12 +160,21 @@ static int rows_read(struct series *s, const json_t *line, unsigned int at)
 	return err;
 }
 
+/* The sum of the kinds in @lost. */
+static uint64_t losses_of(const json_t *lost)
+{
+	uint64_t sum = 0, n;
+
+	for (int l = 0; l < LOST_N; l++)
+		if (number(lost, lost_name(l), &n))
+			sum += n;
+	return number(lost, "missed", &n) ? sum + n : sum;
+}
+
 static void describe(struct series *s, const json_t *line)
 {
 	const char *kernel = json_string_value(json_object_get(line, "kernel"));
-	const json_t *lost = json_object_get(line, "lost");
 	json_t *name;
-	uint64_t n;
 	size_t i;
 
 	if (kernel && !s->kernel)
@@ -178,11 +187,8 @@ static void describe(struct series *s, const json_t *line)
 				      st++) if (json_is_string(name) &&
 						!strcmp(json_string_value(name), stratum_name(st)))
 		s->strata_missing |= 1U << st;
-	for (int l = 0; l < LOST_N; l++)
-		if (number(lost, lost_name(l), &n))
-			s->lost += n;
-	if (number(lost, "missed", &n))
-		s->lost += n;
+	s->lost += losses_of(json_object_get(line, "lost"));
+	s->lost += losses_of(json_object_get(line, "lost_untimed"));
 }
 
 /* 0, -EBADMSG, -E2BIG or -ENOMEM. */

@@ -145,6 +145,12 @@ struct busiest {
 	char comm[COMM_LEN]; /* hostile text; "": not known */
 };
 
+/* Losses by kind. */
+struct losses_sum {
+	uint64_t lost[LOST_N];
+	uint64_t missed;
+};
+
 struct snapshot {
 	struct op_row *ops; /* not sorted */
 	size_t n_ops;
@@ -177,7 +183,9 @@ struct snapshot {
 	uint64_t threads_ns; /* sum over the traced threads; 0: not known */
 	struct busiest busiest;
 	uint64_t lost[LOST_N];
-	uint64_t missed; /* hits without a run of the program (recursion, nmissed) */
+	bool is_part;              /* the rows are of a part of a recording's time */
+	struct losses_sum untimed; /* then: losses without a time, of the whole recording */
+	uint64_t missed;           /* hits without a run of the program (recursion, nmissed) */
 	bool has_overhead;
 	uint64_t bpf_run_ns, bpf_run_cnt;
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/reason.h"
+#include "base/snapshot.h"
 #include "capture/batch.h"
 
 uint64_t stored_event_end(const struct stored_event *ev)
@@ -63,6 +64,7 @@ void recording_close(struct recording *r)
 	catalog_done(&r->catalog);
 	header_done(&r->header);
 	ending_done(&r->ending);
+	losses_done(&r->losses);
 }
 
 static int names_read(struct recording *r, struct reason *why)
@@ -135,6 +137,14 @@ static int chunk_read(struct recording *r, struct reason *why)
 	return err ? err : 1;
 }
 
+/* Notes the loss of @ev. 1 or -ENOMEM. */
+static int loss_take(struct recording *r, const struct stored_event *ev)
+{
+	if (!r->reader.ended && ev->loss.kind < LOST_N)
+		r->ending.lost[ev->loss.kind] += ev->loss.count;
+	return losses_add(&r->losses, &ev->loss) ? -ENOMEM : 1;
+}
+
 /* The segments of the operation in @ev, the next ones in the column of bytes. 1 or -EBADMSG. */
 static int segments_take(struct recording *r, struct stored_event *ev)
 {
@@ -158,11 +168,10 @@ int recording_next(struct recording *r, struct stored_event *ret_event, struct r
 			got = cursor_next(&r->rows, (uint64_t *)&ret_event->op);
 			if (got > 0 && ret_event->kind == CHUNK_OPS)
 				got = segments_take(r, ret_event);
+			if (got > 0 && ret_event->kind == CHUNK_LOSSES)
+				got = loss_take(r, ret_event);
 			if (got < 0)
 				return chunk_failed(r, got, why);
-			if (got && ret_event->kind == CHUNK_LOSSES && !r->reader.ended &&
-			    ret_event->loss.kind < LOST_N)
-				r->ending.lost[ret_event->loss.kind] += ret_event->loss.count;
 			if (got)
 				return 1;
 			r->in_chunk = false;
@@ -181,4 +190,20 @@ uint64_t recording_covers(const struct recording *r)
 	if (!r->reader.ended)
 		return last ? last : duration;
 	return r->ending.is_early && last && last < duration ? last : duration;
+}
+
+bool recording_is_part(const struct recording *r)
+{
+	return r->from_ns || r->to_ns != UINT64_MAX;
+}
+
+uint64_t recording_lost(const struct recording *r)
+{
+	uint64_t lost[LOST_N] = {};
+
+	if (!recording_is_part(r))
+		return lost_sum(r->ending.lost, r->ending.missed);
+	losses_between(&r->losses, r->from_ns, r->to_ns, lost);
+	losses_untimed(&r->losses, r->ending.lost, lost);
+	return lost_sum(lost, r->ending.missed);
 }

@@ -12,6 +12,7 @@
 
 #include "capture/catalog.h"
 #include "capture/header.h"
+#include "capture/losses.h"
 #include "capture/reader.h"
 #include "capture/stored.h"
 
@@ -35,6 +36,7 @@ struct recording {
 	struct header header;
 	unsigned int strata_missing; /* set of 1 << stratum: strata not measured */
 	struct ending ending;        /* records lost so far; the total once reader.ended */
+	struct losses losses;        /* those with a time, so far */
 	/* Records that ended before from_ns, or at or after to_ns, may be skipped. CLOCK_MONOTONIC.
 	 * */
 	uint64_t from_ns, to_ns;
@@ -59,6 +61,13 @@ int recording_next(struct recording *r, struct stored_event *ret_event, struct r
 /* Time from the beginning of @r to its end; or, without an end or with an early one, to the end of
  * the last record. In ns; call it when all records are read. */
 uint64_t recording_covers(const struct recording *r);
+
+/* Whether only a part of the time is read. */
+bool recording_is_part(const struct recording *r);
+
+/* The losses of the part of the time that is read, and those that may belong to it, because their
+ * time is not known. Call it when all records are read. */
+uint64_t recording_lost(const struct recording *r);
 
 /* The end of an operation or request, and its duration, in ns. */
 uint64_t stored_event_end(const struct stored_event *ev);

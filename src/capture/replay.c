@@ -514,9 +514,47 @@ int replay_add(struct replay *r, const struct recording *rec, const struct store
 	return err ? reason_no_memory(why) : 0;
 }
 
-void replay_end(struct replay *r, const struct recording *rec)
+/* The end of the interval in which @ns is, in the time of @rec. */
+static uint64_t interval_end(const struct replay *r, const struct recording *rec, uint64_t ns)
+{
+	uint64_t first = r->conf.first_ns - rec->header.realtime_ns + rec->header.monotonic_ns;
+
+	if (!r->conf.every_ns)
+		return UINT64_MAX;
+	return ns < first ? first + r->conf.every_ns
+			  : ns + r->conf.every_ns - (ns - first) % r->conf.every_ns;
+}
+
+/* Spreads @loss over the intervals of its time. Losses after the end of @rec count in its last
+ * interval. 0, or -1 with @why. */
+static int loss_spread(struct replay *r, const struct recording *rec,
+		       const struct stored_loss *loss, struct reason *why)
+{
+	uint64_t to = loss->to_ns < rec->to_ns ? loss->to_ns + 1 : rec->to_ns, ns, end;
+	uint64_t last = rec->header.monotonic_ns + recording_covers(rec);
+	struct replay_interval *iv;
+
+	ns = loss->from_ns < loss->to_ns ? loss->from_ns : loss->to_ns;
+	ns = ns > rec->from_ns ? ns : rec->from_ns;
+	last = last > rec->from_ns ? last - 1 : rec->from_ns;
+	for (; ns < to; ns = end) {
+		end = interval_end(r, rec, ns);
+		end = end > ns && end < to && end <= last ? end : to;
+		iv = interval_at(r, rec, ns < last ? ns : last, why);
+		if (!iv)
+			return -1;
+		iv->lost[loss->kind] += loss_part(loss, ns, end);
+	}
+	return 0;
+}
+
+int replay_end(struct replay *r, const struct recording *rec, struct reason *why)
 {
 	uint64_t key;
+
+	for (size_t i = 0; i < rec->losses.n; i++)
+		if (loss_spread(r, rec, &rec->losses.list[i], why))
+			return -1;
 
 	r->recording++;
 	r->recent.n = 0;
@@ -531,6 +569,7 @@ void replay_end(struct replay *r, const struct recording *rec)
 		if (key >= FS_KEY_FIRST)
 			r->fs[key - FS_KEY_FIRST].probed &= rec->catalog.fs[fs].probed;
 	}
+	return 0;
 }
 
 /* Layers whose functions were not probed for operations like those of @row; see op_row. */
@@ -639,6 +678,7 @@ int replay_take(struct replay *r, size_t i, struct snapshot *sn)
 	for (size_t h = 0; h < iv->n_hosts && !err; h++)
 		err = host_take(r, &iv->hosts[h], h, sn);
 	snapshot_files_sort(sn);
+	memcpy(sn->lost, iv->lost, sizeof(sn->lost));
 	for (size_t n = 0; n < sn->n_ops; n++)
 		sn->ops[n].missing_layers = missing_layers(r, &sn->ops[n]);
 	return err;

@@ -44,7 +44,8 @@ struct replay_interval {
 	size_t n_hosts;
 	struct slow_op *slowest; /* biggest first, with their requests; owned */
 	size_t n_slowest;
-	uint64_t slow_end_ns; /* the latest end of those of this recording; 0: there are none */
+	uint64_t lost[LOST_N]; /* those with a time */
+	uint64_t slow_end_ns;  /* the latest end of those of this recording; 0: there are none */
 };
 
 struct replay {
@@ -68,8 +69,9 @@ enum { REPLAY_INTERVALS = 10000 };
 int replay_add(struct replay *r, const struct recording *rec, const struct stored_event *ev,
 	       struct reason *why);
 
-/* Call after the last event of @rec: adds its losses and file system types. */
-void replay_end(struct replay *r, const struct recording *rec);
+/* Call after the last event of @rec: adds its losses that have a time, and its file system types.
+ * 0, or -1 with @why. */
+int replay_end(struct replay *r, const struct recording *rec, struct reason *why);
 
 /* Moves the rows of interval @i to @sn; the caller then owns its lists. Returns 0 or -ENOMEM. */
 int replay_take(struct replay *r, size_t i, struct snapshot *sn);

@@ -149,7 +149,12 @@ static void record_say_end(FILE *f, const struct record_files *files, const uint
 }
 
 /* The first chunk is written early: if record is killed soon, the file has records, too. */
-enum { BUFFER_KIB = 8192, FIRST_FLUSH_NS = 100000000, FLUSH_NS = 1000000000 };
+enum {
+	BUFFER_KIB = 8192,
+	FIRST_FLUSH_NS = 100000000,
+	FLUSH_NS = 1000000000,
+	TELL_NS = 50000000, /* losses have times as fine as this, if records come */
+};
 
 struct record_run {
 	struct io_run io;
@@ -477,6 +482,8 @@ static bool beat(struct run *r)
 
 	if (now - rec->recorder.flushed_ns >= (r->beat_ns ? FIRST_FLUSH_NS : FLUSH_NS))
 		recorder_flush(&rec->recorder, now);
+	else if (now - rec->recorder.told_ns >= TELL_NS)
+		recorder_tell_losses(&rec->recorder, now);
 	if (rec->files.w.ops + rec->files.w.requests)
 		r->beat_ns = 0; /* the first chunk is written: the usual time from now on */
 	if (isatty(STDERR_FILENO) && now - rec->said_ns >= FLUSH_NS) {

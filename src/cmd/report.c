@@ -227,7 +227,8 @@ struct report {
 	struct container_names containers; /* of all recordings */
 	struct header header;              /* of the first file */
 	struct missing missing;            /* of the first file */
-	uint64_t lost[LOST_N], missed;
+	uint64_t lost;                     /* in the shown part, or perhaps in it */
+	struct losses_sum whole, untimed;  /* of the whole recordings; those without a time */
 	struct report_heat heats;
 	struct progress progress;
 	uint64_t done_bytes; /* size of the files read so far */
@@ -553,14 +554,18 @@ static int servers_add(struct report *r, const struct ending *e)
 
 static int totals_add(struct report *r, const struct recording *rec, struct reason *why)
 {
+	if (replay_end(&r->replay, rec, why))
+		return -1;
+	losses_untimed(&rec->losses, rec->ending.lost, r->untimed.lost);
+	r->untimed.missed += rec->ending.missed;
 	for (int i = 0; i < LOST_N; i++)
-		r->lost[i] += rec->ending.lost[i];
-	r->missed += rec->ending.missed;
+		r->whole.lost[i] += rec->ending.lost[i];
+	r->whole.missed += rec->ending.missed;
+	r->lost += recording_lost(rec);
 	if (servers_add(r, &rec->ending))
 		return reason_no_memory(why);
 	if (rec->server_requests)
 		join_end(&r->join, rec);
-	replay_end(&r->replay, rec);
 	catalog_container_names(&rec->catalog, &r->containers);
 	if (r->page.html && page_data_end(&r->page.data, rec))
 		return reason_no_memory(why);
@@ -669,6 +674,19 @@ static void servers_take(struct report *r, struct snapshot *sn)
 	sn->n_servers = taken.n_servers;
 }
 
+/* Gives @sn the losses that are not of its time alone. A part of the time has those without a time
+ * apart, and only once (@is_first). */
+static void losses_put(const struct report *r, struct snapshot *sn, bool is_first)
+{
+	sn->is_part = r->time.every_ns || r->time.part.from_ns || r->time.part.to_ns;
+	if (sn->is_part && is_first)
+		sn->untimed = r->untimed;
+	if (sn->is_part)
+		return;
+	memcpy(sn->lost, r->whole.lost, sizeof(sn->lost));
+	sn->missed = r->whole.missed;
+}
+
 static int interval_print(struct report *r, size_t i)
 {
 	const struct breakdown_output out = { r->out, r->json, &r->view, &r->containers };
@@ -684,10 +702,7 @@ static int interval_print(struct report *r, size_t i)
 		servers_take(r, &sn);
 	sn.duration_ns = report_time_interval(&r->time, i);
 	sn.devices = r->replay.conf.hosts ? NULL : &r->header.devices;
-	for (int l = 0; l < LOST_N && !i;
-	     l++) /* times of losses are too coarse for intervals: all are in the first */
-		sn.lost[l] += r->lost[l];
-	sn.missed = i ? 0 : r->missed;
+	losses_put(r, &sn, !i);
 	r->view.later = i;
 	r->view.without_ns = r->time.without_ns;
 	r->view.until_ns =
@@ -854,7 +869,7 @@ static int joined_list(struct report *r)
 /* The exit code, after all is printed; @status: of the files read. */
 static int report_status(const struct report *r, int status)
 {
-	return !status && r->strict && lost_sum(r->lost, r->missed) ? EXIT_INCOMPLETE : status;
+	return !status && r->strict && r->lost ? EXIT_INCOMPLETE : status;
 }
 
 /* Reads all recordings and prints the result. Returns the exit code. */

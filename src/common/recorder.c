@@ -88,6 +88,7 @@ static void on_sent_name(void *arg, const void *data, size_t len)
 
 void recorder_begin(struct recorder *r, struct writer *w)
 {
+	r->told_ns = r->flushed_ns;
 	r->intake = (struct intake){
 		.w = w,
 		.names = names_come,
@@ -123,7 +124,7 @@ char *recorder_header(const struct recorder *r, uint64_t begin_ns,
 
 void recorder_tell_losses(struct recorder *r, uint64_t now)
 {
-	struct stored_loss loss = { .from_ns = r->flushed_ns, .to_ns = now };
+	struct stored_loss loss = { .from_ns = r->told_ns, .to_ns = now };
 	uint64_t lost;
 
 	for (int i = 0; i < LOST_N; i++) {
@@ -135,6 +136,7 @@ void recorder_tell_losses(struct recorder *r, uint64_t now)
 		r->lost[i] = lost;
 		writer_loss(r->intake.w, &loss);
 	}
+	r->told_ns = now;
 }
 
 void recorder_flush(struct recorder *r, uint64_t now)

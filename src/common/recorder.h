@@ -25,7 +25,8 @@ struct recorder {
 	struct until until; /* the conditions */
 	struct intake intake;
 	uint64_t lost[LOST_N]; /* as told to the writer last */
-	uint64_t flushed_ns;   /* until then, losses are told and records written */
+	uint64_t told_ns;      /* until then, losses are told */
+	uint64_t flushed_ns;   /* until then, records are written; set it before recorder_begin() */
 };
 
 /* Adds the conditions of --until, in the order of @texts. The members of the run's configuration

@@ -511,16 +511,24 @@ static int put_sites(struct writer *w)
 	return 0;
 }
 
+static void put_losses(struct json *j, const char *name, const uint64_t lost[LOST_N],
+		       uint64_t missed)
+{
+	json_put_begin(j, name, '{');
+	for (int i = 0; i < LOST_N; i++)
+		json_put_uint(j, lost_name(i), lost[i]);
+	json_put_uint(j, "missed", missed);
+	json_put_end(j, '}');
+}
+
 static void put_costs(struct writer *w)
 {
 	const struct snapshot *sn = w->sn;
 	struct json *j = &w->json;
 
-	json_put_begin(j, "lost", '{');
-	for (int i = 0; i < LOST_N; i++)
-		json_put_uint(j, lost_name(i), sn->lost[i]);
-	json_put_uint(j, "missed", sn->missed);
-	json_put_end(j, '}');
+	put_losses(j, "lost", sn->lost, sn->missed);
+	if (sn->is_part)
+		put_losses(j, "lost_untimed", sn->untimed.lost, sn->untimed.missed);
 	if (!sn->has_overhead) {
 		json_put_null(j, "overhead");
 		return;

@@ -521,6 +521,10 @@ static const struct member breakdown_members[] = {
 		  "completion. Not a loss; iostrata(1) names the kinds",
 	  .null = "they are not traced, or a recording is shown" },
 	{ "lost", MEMBER_OBJECT, .what = "lost events by kind", .object = &lost_object },
+	{ "lost_untimed", MEMBER_OBJECT,
+	  .what = "losses of the whole recording whose time is not known; *lost* has those of this "
+		  "part of the time. The first interval has them",
+	  .only = "in iostrata report with --from, --to or --every", .object = &lost_object },
 	{ "overhead", MEMBER_OBJECT, .what = "cost of the BPF programs so far",
 	  .null = "without --overhead", .object = &overhead_object },
 	{ "slowest", MEMBER_OBJECT, .what = "the slowest operations", .only = "with --slowest",

@@ -368,21 +368,22 @@ static void put_missing(struct text_out *o, const struct breakdown_view *v)
 	}
 }
 
-/* Writes all losses. A lost name is told here, too, but leaves the figures complete. */
-static void put_lost(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
+/* Writes losses below @title. A lost name is told here, too, but leaves the figures complete. */
+static void put_losses(struct text_out *o, const struct breakdown_view *v, const char *title,
+		       const uint64_t lost[LOST_N], uint64_t missed)
 {
-	uint64_t lost = lost_sum(sn->lost, sn->missed);
 	bool told = false;
 
 	for (int i = 0; i <= LOST_N; i++) {
-		uint64_t n = i < LOST_N ? sn->lost[i] : sn->missed;
+		uint64_t n = i < LOST_N ? lost[i] : missed;
 
 		if (!n || !lost_what(i, n))
 			continue;
 		if (!told)
-			text_put(o, "\nlost%s:\n",
-				 lost > sn->lost[LOST_NAMES] ? ", so the figures are not complete"
-							     : "");
+			text_put(o, "\n%s%s:\n", title,
+				 lost_sum(lost, missed) > lost[LOST_NAMES]
+					 ? ", so the figures are not complete"
+					 : "");
 		text_put(o, "%13s ", text_count(n).s);
 		text_wrap(o, lost_what(i, n), 14, 14, view_width(v));
 		told = true;
@@ -423,7 +424,9 @@ static void put_all_beside(struct text_out *o, const struct breakdown_view *v,
 void breakdown_notes(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
 		     const struct breakdown_rows *rows)
 {
-	put_lost(o, v, sn);
+	put_losses(o, v, "lost", sn->lost, sn->missed);
+	put_losses(o, v, "lost at unknown times in the whole recording", sn->untimed.lost,
+		   sn->untimed.missed);
 	put_all_beside(o, v, sn, rows);
 	if (!v->later)
 		put_missing(o, v);

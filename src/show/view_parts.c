@@ -708,7 +708,7 @@ static int lost_text(char *dst, size_t cap, const struct snapshot *sn)
 	int n = 0;
 
 	if (!events && !names)
-		return snprintf(dst, cap, "nothing lost");
+		return snprintf(dst, cap, "nothing lost%s", sn->is_part ? " in this part" : "");
 	if (events) {
 		n = snprintf(dst, cap, "%s event%s lost ", text_count(events).s,
 			     text_plural(events));
@@ -721,11 +721,31 @@ static int lost_text(char *dst, size_t cap, const struct snapshot *sn)
 	return n;
 }
 
+/* "; the whole recording lost 23 events and the names of 5 files at unknown times" */
+static int untimed_text(char *dst, size_t cap, const struct snapshot *sn)
+{
+	const struct losses_sum *u = &sn->untimed;
+	uint64_t names = u->lost[LOST_NAMES], events = lost_sum(u->lost, u->missed) - names;
+	int n = 0;
+
+	if (!events && !names)
+		return 0;
+	n = snprintf(dst, cap, "; the whole recording lost ");
+	if (events)
+		n += snprintf(dst + n, cap - n, "%s event%s%s", text_count(events).s,
+			      text_plural(events), names ? " and " : "");
+	if (names)
+		n += snprintf(dst + n, cap - n, "the name%s of %s file%s", text_plural(names),
+			      text_count(names).s, text_plural(names));
+	return n + snprintf(dst + n, cap - n, " at unknown times");
+}
+
 void notes_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
 {
 	char text[512];
 	int n = lost_text(text, sizeof(text), sn), missing;
 
+	n += untimed_text(text + n, sizeof(text) - n, sn);
 	if (sn->unnamed_cgroups)
 		n += snprintf(text + n, sizeof(text) - n,
 			      "; %s cgroup%s removed before the name was known",
@@ -752,7 +772,8 @@ void notes_put(struct text_out *o, const struct breakdown_view *v, const struct 
 	missing = v->later ? 0 : missing_text(text + n, sizeof(text) - n, v, sn);
 	n += missing;
 	n += v->later ? 0 : without_probes_text(text + n, sizeof(text) - n, v, sn);
-	if (lost_sum(sn->lost, sn->missed) || missing)
+	if (lost_sum(sn->lost, sn->missed) || lost_sum(sn->untimed.lost, sn->untimed.missed) ||
+	    missing)
 		n += snprintf(text + n, sizeof(text) - n, "; -v says why");
 	if (sn->lost[LOST_UNMATCHED_END])
 		snprintf(text + n, sizeof(text) - n, "; %s operation%s had begun before",

@@ -70,7 +70,7 @@ static void recording_read(FILE *f, bool pages)
 		}
 		CHECK(!page_data_end(&page, &rec));
 		join_end(&join, &rec);
-		replay_end(&r, &rec);
+		replay_end(&r, &rec, &why); /* it may have too many intervals */
 	}
 	CHECK(got >= 0 || (why.exit == EXIT_FAILED && why.error[0]));
 	event_names_done(&names);

@@ -929,7 +929,7 @@ static void replayed(void **state)
 	assert_int_equal(recording_open(&rec, f, "test", &why), 0);
 	while (recording_next(&rec, &ev, &why) > 0)
 		assert_int_equal(replay_add(&r, &rec, &ev, &why), 0);
-	replay_end(&r, &rec);
+	assert_int_equal(replay_end(&r, &rec, &why), 0);
 	recording_close(&rec);
 	assert_true(r.n_intervals > 5);
 	for (size_t i = 0; i < r.n_intervals; i++) {
@@ -1041,10 +1041,91 @@ static void few_replay(struct replay *r, uint64_t from_ns, uint64_t to_ns, struc
 	rec.to_ns = to_ns;
 	while (recording_next(&rec, &ev, &why) > 0)
 		assert_int_equal(replay_add(r, &rec, &ev, &why), 0);
-	replay_end(r, &rec);
+	assert_int_equal(replay_end(r, &rec, &why), 0);
 	recording_close(&rec);
 	fclose(f);
 	assert_int_equal(replay_take(r, 0, sn), 0);
+}
+
+/* The losses of interval @i, of the kinds of @kind. */
+static uint64_t lost_at(struct replay *r, size_t i, enum lost kind)
+{
+	struct snapshot sn;
+	uint64_t lost;
+
+	assert_int_equal(replay_take(r, i, &sn), 0);
+	lost = sn.lost[kind];
+	snapshot_free(&sn);
+	return lost;
+}
+
+/* Writes operations that end at 2,000, 3,000 and 5,000 ns of CLOCK_MONOTONIC, and losses of two
+ * times. The recording began at 1,000. */
+static void losses_write(FILE *f)
+{
+	static const char begun[] = "{\"schema\":\"iostrata.capture.v1\",\"clocks\":"
+				    "{\"monotonic_ns\":1000,\"realtime_ns\":1000}}";
+	struct stored_op op = { .start_ns = 1900, .strata = { 100 }, .kind = OP_READ };
+	struct writer w = {};
+
+	assert_int_equal(writer_begin(&w, fileno(f), begun), 0);
+	writer_op(&w, &op);
+	writer_loss(&w, &(struct stored_loss){ 1500, 2500, LOST_OPS, 101 });
+	op.start_ns = 2900;
+	writer_op(&w, &op);
+	writer_loss(&w, &(struct stored_loss){ 4000, 4600, LOST_OPS, 23 });
+	writer_loss(&w, &(struct stored_loss){ 4000, 4600, LOST_N, 7 });
+	op.start_ns = 4900;
+	writer_op(&w, &op);
+	writer_close(&w);
+	assert_true(writer_end(&w, "{\"duration_ns\":4500,\"lost\":{\"ops\":127,\"names\":3}}"));
+	writer_done(&w);
+	rewind(f);
+}
+
+/* Reads the losses from @from_ns to @to_ns into @r, and into its first intervals. */
+static void losses_replay(struct replay *r, struct recording *rec, uint64_t from_ns, uint64_t to_ns)
+{
+	struct stored_event ev;
+	struct reason why;
+	FILE *f = tmpfile();
+
+	losses_write(f);
+	assert_int_equal(recording_open(rec, f, "test", &why), 0);
+	rec->from_ns = from_ns;
+	rec->to_ns = to_ns;
+	while (recording_next(rec, &ev, &why) > 0)
+		assert_int_equal(replay_add(r, rec, &ev, &why), 0);
+	assert_int_equal(replay_end(r, rec, &why), 0);
+	fclose(f);
+}
+
+/* Capture: a part of the time has the losses of this time, and intervals have all of them. */
+static void losses_belong_to_their_time(void **state)
+{
+	struct replay r = { .conf = { .every_ns = 1000, .first_ns = 1000 } };
+	struct recording rec;
+
+	(void)state;
+	losses_replay(&r, &rec, 0, UINT64_MAX);
+	assert_int_equal(recording_lost(&rec), 127 + 3);
+	assert_int_equal(lost_at(&r, 0, LOST_OPS), 50); /* half of 101, from 1,500 to 2,000 */
+	assert_int_equal(lost_at(&r, 1, LOST_OPS), 51);
+	assert_int_equal(lost_at(&r, 2, LOST_OPS), 0);
+	assert_int_equal(lost_at(&r, 3, LOST_OPS), 23);
+	recording_close(&rec);
+	replay_done(&r);
+	r = (struct replay){ .conf = { .first_ns = 1000 } };
+	losses_replay(&r, &rec, 3500, 5500);
+	assert_int_equal(lost_at(&r, 0, LOST_OPS), 23);
+	assert_int_equal(recording_lost(&rec), 23 + 3 + 3); /* 3 operations, 3 names: no time */
+	recording_close(&rec);
+	replay_done(&r);
+	r = (struct replay){ .conf = { .first_ns = 1000 } };
+	losses_replay(&r, &rec, 2600, 3500);
+	assert_int_equal(lost_at(&r, 0, LOST_OPS), 0);
+	recording_close(&rec);
+	replay_done(&r);
 }
 
 static void rows_have_all_of_an_operation_or_request(void **state)
@@ -1232,7 +1313,7 @@ static void requests_find_their_operation(void **state)
 		assert_int_equal(recording_open(&rec, f, "test", &why), 0);
 		while (recording_next(&rec, &ev, &why) > 0)
 			assert_int_equal(replay_add(&r, &rec, &ev, &why), 0);
-		replay_end(&r, &rec);
+		assert_int_equal(replay_end(&r, &rec, &why), 0);
 		recording_close(&rec);
 		fclose(f);
 	}
@@ -1400,6 +1481,7 @@ int main(void)
 		cmocka_unit_test(hostile_servers),
 		cmocka_unit_test(replayed),
 		cmocka_unit_test(rows_have_all_of_an_operation_or_request),
+		cmocka_unit_test(losses_belong_to_their_time),
 		cmocka_unit_test(layers_are_those_of_all_recordings),
 		cmocka_unit_test(rows_have_the_key_that_is_asked_for),
 		cmocka_unit_test(the_slowest_are_whole),
