@@ -301,7 +301,23 @@ static int parse_number(struct parse *p, const struct opt *o, const char *text, 
 
 	if (err && !o->long_name && p->t->command && !wrong.is_limit && !is_like_number(text))
 		return bad_value(p, o, text, wrong.why, "put -- before a command to run");
+	if (err && !wrong.is_limit && o->no_number)
+		return bad_value(p, o, text, wrong.why, o->no_number);
 	return err ? bad_value(p, o, text, wrong.why, *wrong.hint ? wrong.hint : NULL) : 0;
+}
+
+/* Sets the value of the choice @text. False: it is not in @list, and @meant may be. */
+static bool choice_find(const struct opt_choice *list, const char *text, int *ret_value,
+			struct nearest *meant)
+{
+	for (const struct opt_choice *c = list; c && c->name; c++) {
+		if (!strcmp(c->name, text)) {
+			*ret_value = c->value;
+			return true;
+		}
+		nearest_try(meant, c->name);
+	}
+	return false;
 }
 
 static int parse_choice(struct parse *p, const struct opt *o, const char *text, int *ret_value)
@@ -309,13 +325,9 @@ static int parse_choice(struct parse *p, const struct opt *o, const char *text, 
 	struct nearest meant = { .typed = text };
 	char names[160], why[sizeof(p->res->error)], hint[80];
 
-	for (const struct opt_choice *c = o->choices; c->name; c++) {
-		if (!strcmp(c->name, text)) {
-			*ret_value = c->value;
-			return 0;
-		}
-		nearest_try(&meant, c->name);
-	}
+	if (choice_find(o->choices, text, ret_value, &meant) ||
+	    choice_find(o->also, text, ret_value, &meant))
+		return 0;
 	opts_list_choices(names, sizeof(names), o->choices);
 	snprintf(why, sizeof(why), "must be %s", names);
 	snprintf(hint, sizeof(hint), "did you mean '%s'?", meant.name ? meant.name : "");

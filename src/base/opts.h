@@ -102,14 +102,16 @@ struct opt {
 	enum opt_type type;
 	size_t offset;
 	const struct opt_choice *choices;
+	const struct opt_choice *also;  /* other words for the same values, not listed */
 	const struct opt_choice *known; /* of a text: some of its values, for completion */
 	const struct column *columns;   /* likewise, the names of these columns */
-	const char *arg;   /* name of the value in the help: "PID"; says what may be completed, see
-			      opts_complete() */
-	const char *help;  /* one sentence, no capital, no full stop */
-	uint64_t min, max; /* for uint and duration (ns); max 0: no limit */
-	bool required;     /* the argument must be given */
-	bool many;         /* the last argument: its values go to .rest */
+	const char *arg;  /* name of the value in the help: "PID"; says what may be completed, see
+			     opts_complete() */
+	const char *help; /* one sentence, no capital, no full stop */
+	const char *no_number; /* of a number: the hint for a value which is none */
+	uint64_t min, max;     /* for uint and duration (ns); max 0: no limit */
+	bool required;         /* the argument must be given */
+	bool many;             /* the last argument: its values go to .rest */
 };
 
 struct opt_group {

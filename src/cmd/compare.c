@@ -58,7 +58,7 @@ struct compare_cmd {
 
 static const struct opt form_opts[] = {
 	{ 0, "by", OPT_CHOICE(struct compare_cmd, by, breakdown_by_choices), .arg = "KEY",
-	  .help = "a row per key" },
+	  .also = breakdown_by_also, .help = "a row per key" },
 	{ 0, "fail-if", OPT_PATHS(struct compare_cmd, fail_if), .arg = "CHANGE",
 	  .help = "exit with code 6 if a change is sure, and at least this large: 'fsync p99 "
 		  "+10%'" },

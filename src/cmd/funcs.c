@@ -46,6 +46,13 @@ static const struct opt_choice by_choices[] = {
 	{},
 };
 
+static const struct opt_choice by_also[] = {
+	{ "process", FUNC_ROWS_PID },
+	{ "thread", FUNC_ROWS_TID },
+	{ "command", FUNC_ROWS_COMM },
+	{},
+};
+
 enum { SORT_TOTAL, SORT_SELF, SORT_COUNT, SORT_MEAN, SORT_MAX, SORT_P99 };
 
 static const struct opt_choice sort_choices[] = {
@@ -83,7 +90,7 @@ static const struct opt_choice probe_choices[] = {
 };
 
 static const struct opt measure_opts[] = {
-	{ 0, "by", OPT_CHOICE(struct funcs, by, by_choices), .arg = "KEY",
+	{ 0, "by", OPT_CHOICE(struct funcs, by, by_choices), .also = by_also, .arg = "KEY",
 	  .help = "a row per function and key" },
 	{ 0, "tree", OPT_FLAG(struct funcs, tree),
 	  .help = "also the tree of calls among the traced functions" },
@@ -119,6 +126,7 @@ static const struct opt output_opts[] = {
 
 static const struct opt who_opts[] = {
 	{ 'p', "pid", OPT_UINTS(struct filters, pids), .arg = "PID", .min = 1, .max = 2147483647,
+	  .no_number = "-p takes numbers, as from pgrep",
 	  .help = "only this process, all its threads" },
 	{ 0, "system", OPT_FLAG(struct filters, system),
 	  .help = "with -- CMD: trace all processes, not only the command" },

@@ -211,7 +211,7 @@ static const struct opt what_opts[] = {
 	  .help = "also print breakdown's tables for this run; each option for tables implies this "
 		  "option" },
 	{ 0, "by", OPT_CHOICE(struct record_run, opts.by, breakdown_by_choices), .arg = "KEY",
-	  .help = "breakdown's tables with a row per key" },
+	  .also = breakdown_by_also, .help = "breakdown's tables with a row per key" },
 	{ 0, "buffer", OPT_UINT(struct record_run, buffer_kib), .arg = "KIB", .min = 4,
 	  .max = 4 << 20, .help = "memory for records not yet written (default: 8192)" },
 	{},
@@ -422,16 +422,6 @@ static struct ending ending_of(void *arg)
 	return so_far;
 }
 
-/* A number without a unit is in seconds. Not everybody expects that. */
-static void say_until(const struct until *u)
-{
-	for (unsigned int i = 0; i < u->n; i++)
-		if (u->conds[i].asked.measure == CONDITION_TIME)
-			cmd_say("the recording ends when one %s takes longer than %s",
-				condition_noun(&u->conds[i].asked, 1),
-				text_ns(u->conds[i].asked.above).s);
-}
-
 static int start(struct run *r, struct reason *why)
 {
 	struct record_run *rec = record_run_of(r);
@@ -447,7 +437,7 @@ static int start(struct run *r, struct reason *why)
 	rec->view.kernel = rec->uts.release;
 	if (rec->ops == rec->requests)
 		run_say_of_ops(rec->io.of_ops);
-	say_until(&rec->recorder.until);
+	recorder_say_times(&rec->recorder, "the recording ends");
 	return 0;
 }
 

@@ -639,13 +639,21 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 	return err ? err : got < 0;
 }
 
+/* Who comes from breakdown takes a number for an interval. Returns -1. */
+static int file_refused(const char *name, struct reason *why)
+{
+	if (*name && !name[strspn(name, "0123456789.")])
+		return reason_hint(why, "report takes files; for an interval: --every %.20s", name);
+	return -1;
+}
+
 static int file_report(struct report *r, const char *name, struct reason *why)
 {
 	FILE *f = infile_open(name, why);
 	int got;
 
 	if (!f)
-		return -1;
+		return file_refused(name, why);
 	got = file_read(r, f, name, why);
 	infile_close(f);
 	return got;

@@ -46,6 +46,8 @@ static const struct opt_choice by_choices[] = {
 	{},
 };
 
+static const struct opt_choice by_also[] = { { "command", BY_COMM }, {} };
+
 static const struct opt_choice buckets_choices[] = { { "25", 25 }, { "50", 50 }, {} };
 
 static const struct opt serve_opts[] = {
@@ -59,7 +61,7 @@ static const struct opt serve_opts[] = {
 };
 
 static const struct opt metrics_opts[] = {
-	{ 0, "by", OPT_CHOICE(struct serve, by, by_choices), .arg = "KEY",
+	{ 0, "by", OPT_CHOICE(struct serve, by, by_choices), .also = by_also, .arg = "KEY",
 	  .help = "more series, with a label for each" },
 	{ 0, "max-keys", OPT_UINT(struct serve, keys_max), .arg = "N", .min = 1, .max = 10000,
 	  .help = "with --by: labels for at most this many keys, the most used; others count as "
@@ -73,7 +75,7 @@ static const struct opt_group groups[] = {
 	{ "Server", serve_opts, 0 },
 	{ "Metrics", metrics_opts, 0 },
 	{ "Filters", filter_opts, offsetof(struct serve, io.run.opts.filters) },
-	{ "Scope", scope_opts, 0 },
+	{ "Scope", scope_opts_without_command, 0 },
 	{ "Run", run_opts_without_json, 0 },
 	{},
 };

@@ -49,8 +49,13 @@ static const struct opt_choice by_choices[] = {
 	{ "container", TOP_CONTAINER }, { "server", TOP_SERVER }, {},
 };
 
+static const struct opt_choice by_also[] = {
+	{ "process", TOP_PROCESS }, { "thread", TOP_THREAD }, { "command", TOP_COMM },
+	{ "device", TOP_DISK },     { "disk", TOP_DISK },     {},
+};
+
 static const struct opt output_opts[] = {
-	{ 0, "by", OPT_CHOICE(struct top, view, by_choices), .arg = "KEY",
+	{ 0, "by", OPT_CHOICE(struct top, view, by_choices), .also = by_also, .arg = "KEY",
 	  .help = "a row per key (default: pid; keys of the screen change it)" },
 	{ 0, "sort", OPT_STRING(struct top, sort), .arg = "COLUMN", .columns = top_figure_columns,
 	  .help = "the largest of this column first (default: bytes); JSON is in no order" },

@@ -254,6 +254,9 @@ static int start(struct run *r, struct reason *why)
 	if (w->ops == w->requests)
 		run_say_of_ops(w->io.of_ops);
 	watch_store_go(&w->store);
+	recorder_say_times(&w->recorder, "a recording is written");
+	if (!w->until.n)
+		cmd_say("no --until: only 'kill -USR1 %d' writes recordings", (int)getpid());
 	notify_ready();
 	return 0;
 }

@@ -28,6 +28,11 @@ const struct opt_choice breakdown_by_choices[] = {
 	{ "client", BY_CLIENT }, {},
 };
 
+const struct opt_choice breakdown_by_also[] = {
+	{ "process", BY_PID }, { "thread", BY_TID }, { "command", BY_COMM },
+	{ "device", BY_DEV },  { "disk", BY_DEV },   {},
+};
+
 static const struct opt_choice layers[] = {
 	{ "syscall", LAYER_SYSCALL },
 	{ "vfs", LAYER_VFS },
@@ -43,9 +48,10 @@ const struct opt breakdown_measure_opts[] = {
 	{ 'Q', "queued", OPT_FLAG(struct breakdown_opts, queued),
 	  .help = "p99, max and histograms of requests include the time in tag and queue" },
 	{ 0, "by", OPT_CHOICE(struct breakdown_opts, by, breakdown_by_choices), .arg = "KEY",
-	  .help = "a row per key" },
+	  .also = breakdown_by_also, .help = "a row per key" },
 	{ 0, "slowest", OPT_UINT(struct breakdown_opts, slowest_max), .arg = "N", .min = 1,
 	  .max = SLOWEST_MAX,
+	  .no_number = "--slowest takes how many: --slowest 5, and then the rest",
 	  .help = "show the N slowest operations, each with its strata, the longest first" },
 	{ 0, "timeline", OPT_FLAG(struct breakdown_opts, timeline),
 	  .help = "with --slowest: show the strata in the order of time, to scale" },

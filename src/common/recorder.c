@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "common/recorder.h"
 
+#include <string.h>
+
+#include "base/clock.h"
 #include "base/reason.h"
+#include "base/text.h"
 #include "capture/writer.h"
 #include "event.h"
 #include "host/devices.h"
+
+/* A longer limit may have been meant in another unit. */
+#define UNIT_DOUBTED_NS (5 * (uint64_t)NS_PER_S)
 
 /* Fails if @c is about records that are not sent. */
 static int until_check(const struct recorder *r, const struct until_cond *c, struct reason *why)
@@ -31,6 +38,23 @@ int recorder_until(struct recorder *r, const struct opt_strings *texts, struct r
 	}
 	devices_done(&devices);
 	return err;
+}
+
+void recorder_say_times(const struct recorder *r, const char *then)
+{
+	for (unsigned int i = 0; i < r->until.n; i++) {
+		const struct condition *c = &r->until.conds[i].asked;
+		char last = c->text[strlen(c->text) - 1];
+
+		if (c->measure != CONDITION_TIME)
+			continue;
+		cmd_say("%s when one %s takes longer than %s", then, condition_noun(c, 1),
+			text_ns(c->above).s);
+		if (last >= '0' && last <= '9' && c->above > UNIT_DOUBTED_NS)
+			cmd_say("hint: without a unit, '%.60s' is in seconds; %.60sms is in "
+				"milliseconds",
+				c->text, c->text);
+	}
 }
 
 static void names_come(void *arg)

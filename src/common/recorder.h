@@ -33,6 +33,10 @@ struct recorder {
  * about sent records are set already. Returns 0, or -1 with @why. */
 int recorder_until(struct recorder *r, const struct opt_strings *texts, struct reason *why);
 
+/* Says the time for which the conditions ask: a number without a unit is in seconds, and not
+ * everybody expects that. @then: what follows. */
+void recorder_say_times(const struct recorder *r, const char *then);
+
 /* Lets the records of the open session go to @w. They are its first. */
 void recorder_begin(struct recorder *r, struct writer *w);
 

@@ -189,6 +189,7 @@ const struct opt_choice filter_ops[] = { OP_LIST(OP_CHOICE){} };
 
 const struct opt filter_opts[] = {
 	{ 'p', "pid", OPT_UINTS(struct filters, pids), .arg = "PID", .min = 1, .max = INT_MAX,
+	  .no_number = "-p takes numbers, as from pgrep; --comm takes names",
 	  .help = "only these processes, with all their threads; takes the output of pgrep or "
 		  "pidof" },
 	{ 0, "comm", OPT_STRINGS(struct filters, comms), .arg = "NAME",

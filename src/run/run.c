@@ -42,14 +42,14 @@ const struct opt run_opts[] = {
 };
 
 const struct opt scope_opts[] = {
+	{ 0, "system", OPT_FLAG(struct run, opts.filters.system),
+	  .help = "with -- CMD: trace all processes, not only the command" },
 	{ 0, "all-files", OPT_FLAG(struct run, opts.filters.all_files),
 	  .help = "also trace pipes, sockets and terminals" },
 	{ 0, "all-faults", OPT_FLAG(struct run, opts.filters.all_faults),
 	  .help = "also count minor page faults as operations" },
 	{ 0, "children", OPT_FLAG(struct run, opts.filters.children),
 	  .help = "with -p: also trace all descendants of these processes, including later ones" },
-	{ 0, "system", OPT_FLAG(struct run, opts.filters.system),
-	  .help = "with -- CMD: trace all processes, not only the command" },
 	{},
 };
 

@@ -82,7 +82,7 @@ commands() {
 			# as pgrep(1) prints several
 			[[ $option != --pid || $value != *' '* ]] || continue
 			expect 2 breakdown "$option=$value"
-			says "invalid value '.*' for $option: " "iostrata breakdown --help|durations are like"
+			says "invalid value '.*' for $option: " "iostrata breakdown --help|durations are like|as from pgrep|--slowest 5"
 		done
 	done
 }
@@ -126,6 +126,38 @@ commands() {
 	says "no operation is called" "read, write, open, close, fsync, copy, meta, uring, aio, fault and served"
 	expect 2 breakdown --by frob
 	says "must be pid, tid, comm, file, cgroup, dev, cache, container, server, host or client"
+}
+
+@test "usage: --by takes the words of other tools, and they are not listed" {
+	for word in process thread command device disk; do
+		expect 2 breakdown --by "$word" -T blk
+		says "--by has no meaning"
+		expect 2 report --by "$word" -T blk nowhere.ios
+		says "--by has no meaning"
+	done
+	expect 0 breakdown --help
+	[[ $output == *"server, host or client"$'\n'* ]]
+	expect 2 breakdown --by proces
+	says "invalid value 'proces'" "did you mean 'process'"
+}
+
+@test "usage: a word for a number tells where the word goes" {
+	expect 2 breakdown -p postgres
+	says "'postgres' for --pid: not a number" "pgrep; --comm takes names"
+	expect 2 report --slowest trace.ios
+	says "'trace.ios' for --slowest: not a number" "--slowest 5"
+	cd "$tmp"
+	expect 1 report 2.5
+	says "cannot open '2.5'" "--every 2.5"
+	expect 1 report 2x
+	[[ $stderr != *--every* ]]
+}
+
+@test "usage: serve has no option about a command, because it runs none" {
+	expect 0 serve --help
+	[[ $output != *--system* ]]
+	expect 2 serve --system
+	says "unknown option '--system'"
 }
 
 @test "usage: contradicting options are refused" {

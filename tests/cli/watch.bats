@@ -126,6 +126,20 @@ assert [t["condition"] for t in r[0].header["trigger"]] == ["read>600ms", "any>6
 ' "$dir"/*
 }
 
+@test "watch: it says what a limit without a unit means, and what writes without a condition" {
+	start watch --until 'fsync>100' -o "$dir"
+	finish INT
+	grep "a recording is written when one fsync takes longer than 100 s" "$tmp/err"
+	grep "hint: .*fsync>100ms is in milliseconds" "$tmp/err"
+	start watch --until 'fsync>1' --until 'errors>100' -o "$dir"
+	finish INT
+	grep "when one fsync takes longer than 1.00 s" "$tmp/err"
+	! grep "hint:\|no --until" "$tmp/err" || false
+	start watch -o "$dir"
+	finish INT
+	grep "no --until: only 'kill -USR1 $pid' writes recordings" "$tmp/err"
+}
+
 @test "watch: SIGUSR1 makes a recording at once, regardless of --at-most" {
 	start watch --comm planted --at-most 1/d -o "$dir"
 	plant "$iostrata" 1 0

@@ -33,6 +33,8 @@ struct my_opts {
 
 static const struct opt_choice keys[] = { { "pid", 1 }, { "comm", 2 }, { "file", 3 }, {} };
 
+static const struct opt_choice more_keys[] = { { "process", 1 }, {} };
+
 static const struct opt filter_opts[] = {
 	{ 'p', "pid", OPT_UINT(struct filters, pid), .arg = "PID", .min = 1, .max = 4194304,
 	  .help = "trace this process only, with all its threads and none of its children" },
@@ -49,7 +51,8 @@ static const struct opt filter_opts[] = {
 static const struct opt output_opts[] = {
 	{ 'Q', "queued", OPT_FLAG(struct my_opts, queued), .help = "include queue time" },
 	{ 'j', "json", OPT_FLAG(struct my_opts, json), .help = "print JSON with [_*#] in it" },
-	{ 0, "by", OPT_CHOICE(struct my_opts, by, keys), .arg = "KEY", .help = "a row per key" },
+	{ 0, "by", OPT_CHOICE(struct my_opts, by, keys), .also = more_keys, .arg = "KEY",
+	  .help = "a row per key" },
 	{ 'D', "duration", OPT_DURATION(struct my_opts, duration_ns), .arg = "DUR", .min = 1000,
 	  .max = 3600000000000ull, .help = "end after this time" },
 	{}
@@ -214,6 +217,7 @@ static void bad_options(void **state)
 {
 	(void)state;
 	refused("--by dev", "invalid value 'dev' for --by: must be pid, comm or file");
+	refused("--by proces", "invalid value 'proces' for --by: must be pid, comm or file");
 	refused("--comm=", "invalid value '' for --comm: empty");
 	refused("--frob", "unknown option '--frob'");
 	refused("-x", "unknown option '-x'");
