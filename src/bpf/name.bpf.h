@@ -15,7 +15,9 @@
 
 enum { BTRFS_SUPER_MAGIC = 0x9123683e, OVERLAYFS_SUPER_MAGIC = 0x794c7630 }; /* linux/magic.h */
 
-enum { NAME_BYTES = PATH_BYTES / 2 }; /* at most, for one name; a power of two */
+/* At most, for one name, with its NUL; powers of two. Names that begin in the second half of
+ * struct file_name, but not in its last quarter, have less room. */
+enum { NAME_BYTES = PATH_BYTES / 2, NAME_BYTES_LATE = PATH_BYTES / 4 };
 
 /* The number at @addr, in a module's structure; 0 if it cannot be read. */
 static __always_inline u64 read_u64(u64 addr)
@@ -93,6 +95,23 @@ static __always_inline struct path current_root(void)
 	return (struct path){ BPF_CORE_READ(fs, root.mnt), BPF_CORE_READ(fs, root.dentry) };
 }
 
+/* Reads the name of @d to @off in @name. Returns its length with the NUL; 0: there is no room. */
+static __always_inline long one_name_read(struct file_name *name, u32 off, struct dentry *d)
+{
+	const unsigned char *from = BPF_CORE_READ(d, d_name.name);
+	long n;
+
+	barrier_var(off); /* else the compiler drops the masks which the verifier needs */
+	if (off < NAME_BYTES)
+		return bpf_probe_read_kernel_str(name->names + (off & (NAME_BYTES - 1)), NAME_BYTES,
+						 from);
+	if (off >= NAME_BYTES + NAME_BYTES_LATE)
+		return 0;
+	n = bpf_probe_read_kernel_str(name->names + NAME_BYTES + (off & (NAME_BYTES_LATE - 1)),
+				      NAME_BYTES_LATE, from);
+	return n < NAME_BYTES_LATE ? n : 0; /* the name may be longer */
+}
+
 /*
  * Reads the names from @d, in the mount @mnt, up to @root. Their length is in memory, whose
  * contents the verifier does not follow: so each round of the loop looks to the verifier like the
@@ -128,11 +147,7 @@ static __always_inline void names_read(struct file_name *name, struct dentry *d,
 			break;
 		}
 		off = *(volatile u16 *)&name->len;
-		if (off > NAME_BYTES - 1)
-			break;
-		barrier_var(off); /* else the compiler drops the mask that the verifier needs */
-		n = bpf_probe_read_kernel_str(name->names + (off & (NAME_BYTES - 1)), NAME_BYTES,
-					      BPF_CORE_READ(d, d_name.name));
+		n = one_name_read(name, off, d);
 		if (n <= 0)
 			break;
 		*(volatile u16 *)&name->len = off + n;

@@ -944,14 +944,17 @@ static void test_path_of_mounts(void **state)
 	assert_int_equal(n.unmounted, 0);
 }
 
-/* A name is read if it begins in the first half of what there is room for. */
+/* A name is read if it begins in the first half of what there is room for, or if it is shorter and
+ * begins in the quarter after that. */
 static void test_path_that_just_fits(void **state)
 {
-	char is_long[NAME_BYTES];
+	char is_long[NAME_BYTES], is_late[NAME_BYTES_LATE];
+	struct dentry above = { .d_parent = &ext4.root, .d_name.name = (const u8 *)is_late };
 	struct file_name n;
 
 	(void)state;
 	memset(is_long, 'x', sizeof(is_long));
+	memset(is_late, 'y', sizeof(is_late));
 	ext4.dentry.d_name.name = (const u8 *)is_long;
 	is_long[NAME_BYTES - 2] = 0;
 	n = named();
@@ -961,10 +964,24 @@ static void test_path_that_just_fits(void **state)
 	is_long[NAME_BYTES - 2] = 'x';
 	is_long[NAME_BYTES - 1] = 0;
 	n = named();
-	assert_int_equal(n.len, NAME_BYTES);
+	assert_int_equal(n.len, NAME_BYTES + 4);
 	assert_string_equal(n.names, is_long);
-	assert_int_equal(n.complete, 0);
+	assert_string_equal(n.names + NAME_BYTES, "mnt");
+	assert_int_equal(n.complete, 1);
 	assert_int_equal(n.nameless, 0);
+	/* one more, as long as it may be */
+	ext4.dentry.d_parent = &above;
+	is_late[NAME_BYTES_LATE - 2] = 0;
+	n = named();
+	assert_int_equal(n.len, NAME_BYTES + NAME_BYTES_LATE - 1 + 4);
+	assert_string_equal(n.names + NAME_BYTES, is_late);
+	assert_int_equal(n.complete, 1);
+	/* longer, its end would be missing: a part of a name is none */
+	is_late[NAME_BYTES_LATE - 2] = 'y';
+	is_late[NAME_BYTES_LATE - 1] = 0;
+	n = named();
+	assert_int_equal(n.len, NAME_BYTES);
+	assert_int_equal(n.complete, 0);
 }
 
 /* The root directory itself has no name, but is known. */
