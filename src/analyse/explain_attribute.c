@@ -49,6 +49,8 @@ static const struct {
 };
 
 /* How operations use the page cache and wait for the disk. */
+enum { COMMAND_SHOWN = 80 }; /* bytes of a command line */
+
 enum mode { MODE_BUFFERED, MODE_DIRECT, MODE_SYNC };
 
 const char *explain_attribute_name(enum explain_attribute attribute)
@@ -521,8 +523,12 @@ static void put_who(FILE *f, const struct scan *s, const struct scan_value *v)
 	case ATTR_THREAD:
 		fprintf(f, v->attribute == ATTR_PROCESS ? "of process " : "of thread ");
 		put_comm(f, t);
-		fprintf(f, v->attribute == ATTR_PROCESS ? " (pid %u)" : " (tid %u)",
+		fprintf(f, v->attribute == ATTR_PROCESS ? " (pid %u" : " (tid %u",
 			v->attribute == ATTR_PROCESS ? t->pid : t->tid);
+		if (t->command)
+			fprintf(f, ", %.*s%s", COMMAND_SHOWN, t->command,
+				strlen(t->command) > COMMAND_SHOWN ? "..." : "");
+		fprintf(f, ")");
 		break;
 	case ATTR_COMM:
 		fprintf(f, "of threads named ");

@@ -304,6 +304,8 @@ static int process_name(struct page_data *d, const struct recording *rec,
 	row = err ? NULL : rows_op_find(&d->processes, &key);
 	if (row && t->pid)
 		memcpy(row->comm, t->comm, COMM_LEN);
+	if (row && d->commands && t->command && !row->command)
+		row->command = strdup(t->command);
 	return err;
 }
 

@@ -57,7 +57,8 @@ struct page_map {
 
 /* At first all 0, but for .hosts; page_data_done() in any case. */
 struct page_data {
-	bool hosts; /* the recordings are from several hosts: keys and disks name the host */
+	bool commands; /* processes have their command lines, which may hold secrets */
+	bool hosts;    /* the recordings are from several hosts: keys and disks name the host */
 	struct series series;
 	struct page_map file_maps[PAGE_FILE_MAPS], disk_maps[PAGE_DISK_MAPS];
 	size_t n_file_maps, n_disk_maps;

@@ -10,7 +10,7 @@
 static void op_row_free(struct op_row *r)
 {
 	free(r->by);
-	free(r->title);
+	free(r->command);
 	access_pattern_free(r->pattern);
 	free(r->hist.bins);
 }
@@ -57,6 +57,14 @@ const struct row_file *snapshot_files(const struct snapshot *sn, const unsigned 
 		at++;
 	*ret_n = at - first;
 	return first;
+}
+
+void snapshot_forget_commands(struct snapshot *sn)
+{
+	for (size_t i = 0; i < sn->n_ops; i++) {
+		free(sn->ops[i].command);
+		sn->ops[i].command = NULL;
+	}
 }
 
 static void unfinished_free(struct unfinished *u)

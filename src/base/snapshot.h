@@ -29,7 +29,8 @@ struct op_row {
 			       * without --by; owned by the snapshot; hostile text */
 	char comm[COMM_LEN];  /* with BY_PID, BY_TID: its name, "" if not known; hostile text, may
 			       * lack a NUL */
-	char *title;          /* with BY_PID: its title; NULL: none; hostile text; owned */
+	char *command;        /* with BY_PID: its command line or title; NULL: not known; hostile
+			       * text; owned */
 	/* the strata add up to total_ns; strata and device_bytes are 0 with a layer alone (-T) */
 	OP_SUMS(uint64_t);
 	/* set of 1 << stratum: layers whose functions are not probed for such operations, the
@@ -212,6 +213,9 @@ struct missing {
 
 /* The number of losses, names included. Operations that began before tracing are not lost. */
 uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed);
+
+/* Drops all command lines: they may hold secrets. */
+void snapshot_forget_commands(struct snapshot *sn);
 
 /* Drops operations, finished or not, and threads that wait for them, on file systems of types that
  * are not in the list @fs. Empty or NULL: drops none. */

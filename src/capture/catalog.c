@@ -50,6 +50,10 @@ void catalog_done(struct catalog *c)
 	texts_free(&c->devices);
 	texts_free(&c->containers);
 	texts_free(&c->texts);
+	texts_free(&c->commands);
+	for (size_t i = 0; i < c->n_old; i++)
+		free(c->old_commands[i]);
+	free(c->old_commands);
 	*c = (struct catalog){};
 }
 
@@ -100,6 +104,14 @@ static int file_add(struct catalog *c, const struct stored_name *n, const char *
 	return 0;
 }
 
+static const char *text_find(const struct catalog_text *texts, uint64_t id)
+{
+	const struct catalog_text *t;
+
+	HASH_FIND(hh, texts, &id, sizeof(id), t);
+	return t ? t->text : NULL;
+}
+
 static int thread_add(struct catalog *c, const struct stored_name *n, const char *text)
 {
 	struct catalog_thread t = { .pid = n->a, .tid = n->b, .cgroup = n->c };
@@ -109,6 +121,7 @@ static int thread_add(struct catalog *c, const struct stored_name *n, const char
 	if (list_reserve((void **)&c->threads, &c->threads_cap, n->id, sizeof(*c->threads)))
 		return -ENOMEM;
 	memcpy(t.comm, text, n->text_len);
+	t.command = text_find(c->commands, n->a);
 	c->threads[n->id] = t;
 	if (n->id == c->n_threads)
 		c->n_threads++;
@@ -132,6 +145,22 @@ static int text_add(struct catalog_text **texts, const struct stored_name *n, co
 	free(t->text);
 	t->text = copy;
 	return 0;
+}
+
+/* The command line before stays, for threads that have it. */
+static int command_add(struct catalog *c, const struct stored_name *n, const char *text)
+{
+	struct catalog_text *t;
+
+	if (list_reserve((void **)&c->old_commands, &c->old_cap, c->n_old,
+			 sizeof(*c->old_commands)))
+		return -ENOMEM;
+	HASH_FIND(hh, c->commands, &n->id, sizeof(n->id), t);
+	if (t) {
+		c->old_commands[c->n_old++] = t->text;
+		t->text = NULL;
+	}
+	return text_add(&c->commands, n, text);
 }
 
 static int fs_add(struct catalog *c, const struct stored_name *n, const char *text)
@@ -159,6 +188,8 @@ static int name_add(struct catalog *c, const struct stored_name *n, const char *
 		return text_add(&c->containers, n, text);
 	case NAME_TEXT:
 		return text_add(&c->texts, n, text);
+	case NAME_COMMAND:
+		return command_add(c, n, text);
 	case NAME_FS:
 		return fs_add(c, n, text);
 	default:
@@ -192,14 +223,6 @@ const struct catalog_file *catalog_file(const struct catalog *c, uint64_t id)
 const struct catalog_thread *catalog_thread(const struct catalog *c, uint64_t id)
 {
 	return &c->threads[id < c->n_threads ? id : 0];
-}
-
-static const char *text_find(const struct catalog_text *texts, uint64_t id)
-{
-	const struct catalog_text *t;
-
-	HASH_FIND(hh, texts, &id, sizeof(id), t);
-	return t ? t->text : NULL;
 }
 
 const char *catalog_cgroup(const struct catalog *c, uint64_t id)

@@ -27,6 +27,7 @@ struct catalog_thread {
 	unsigned int pid, tid;
 	uint64_t cgroup;
 	char comm[COMM_LEN]; /* may lack a NUL */
+	const char *command; /* of its process; NULL: not known */
 };
 
 enum { CATALOG_FS = 256 };
@@ -36,6 +37,9 @@ struct catalog {
 	struct catalog_thread *threads; /* [0]: no thread */
 	size_t n_files, n_threads, files_cap, threads_cap;
 	struct catalog_text *cgroups, *devices, *containers, *texts;
+	struct catalog_text *commands; /* by pid; the last of each */
+	char **old_commands;           /* earlier ones, which threads may have */
+	size_t n_old, old_cap;
 	uint64_t version; /* grows with each chunk of names: the chunk may replace names */
 	struct {
 		char name[FS_NAME_LEN];

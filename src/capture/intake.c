@@ -13,6 +13,7 @@
 #include "host/container.h"
 #include "host/lookup.h"
 #include "host/mounts.h"
+#include "host/processes.h"
 
 /* Fewer operations than this are not worth a span. */
 enum { SPAN_MIN = 8 };
@@ -106,6 +107,7 @@ static void names_forget(struct intake *in)
 	known_free(&in->cgroups);
 	known_free(&in->devices);
 	known_free(&in->texts);
+	known_free(&in->processes);
 	memset(in->fs_probed, 0, sizeof(in->fs_probed));
 	in->last_thread = NULL;
 	in->last_who = (struct sent_who){};
@@ -276,6 +278,21 @@ static void fs_meet(struct intake *in, unsigned int fs)
 	write_text(in, NAME_FS, fs, probed, name);
 }
 
+/* Writes the command line of the process of @who once, and again if its first thread has another
+ * name: it is another program. */
+static void command_meet(struct intake *in, const struct sent_who *who)
+{
+	char *command;
+
+	if (in->no_commands || !who->pid ||
+	    (!known_add(&in->processes, who->pid) && who->tid != who->pid))
+		return;
+	command = process_command(who->pid);
+	if (command)
+		write_text(in, NAME_COMMAND, who->pid, 0, command);
+	free(command);
+}
+
 static struct intake_thread *thread_meet(struct intake *in, const struct sent_who *who)
 {
 	struct stored_name n = { .type = NAME_THREAD,
@@ -291,6 +308,7 @@ static struct intake_thread *thread_meet(struct intake *in, const struct sent_wh
 	t->number = n.id = ++in->n_threads;
 	HASH_ADD(hh, in->threads, who, sizeof(t->who), t);
 	cgroup_meet(in, who->cgroup);
+	command_meet(in, who);
 	writer_name(in->w, &n, who->comm);
 	return t;
 }

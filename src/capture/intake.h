@@ -54,6 +54,7 @@ struct intake {
 	void (*renew)(void *arg);
 	void *arg;        /* of all these functions */
 	uint64_t end_ns;  /* records that end later are ignored; UINT64_MAX: none */
+	bool no_commands; /* command lines are not written */
 	uint64_t unnamed; /* files so far without a name */
 	/* Is shown each operation whose kind is in .see_ops (1 << kind), and with .see_requests
 	 * each request. May be NULL. */
@@ -66,7 +67,7 @@ struct intake {
 	struct intake_file *old_files; /* of the generation before */
 	struct intake_thread *threads, *last_thread;
 	struct sent_who last_who; /* the last thread, as sent */
-	struct intake_known *cgroups, *devices, *texts;
+	struct intake_known *cgroups, *devices, *texts, *processes;
 	struct container_names container_names;
 	struct intake_container *unnamed_containers;
 	uint64_t n_files, n_threads; /* the last ids given */

@@ -118,22 +118,33 @@ static struct known_name *threads_of(const struct catalog *c, enum by_key by)
 	return threads;
 }
 
-static void row_name(struct known_name *threads, uint64_t id, char ret_comm[COMM_LEN])
+/* Sets the name of @id. Returns its thread; NULL: not known. */
+static const struct catalog_thread *row_name(struct known_name *threads, uint64_t id,
+					     char ret_comm[COMM_LEN])
 {
 	struct known_name *k;
 
 	HASH_FIND(hh, threads, &id, sizeof(id), k);
-	if (k && id)
-		memcpy(ret_comm, k->t->comm, COMM_LEN);
+	if (!k || !id)
+		return NULL;
+	memcpy(ret_comm, k->t->comm, COMM_LEN);
+	return k->t;
 }
 
-static void rows_name(struct rows *rows, struct known_name *threads)
+/* @commands: the rows are of processes, and have their command lines. */
+static void rows_name(struct rows *rows, struct known_name *threads, bool commands)
 {
+	const struct catalog_thread *t;
 	struct op_row *ops = (struct op_row *)rows->ops.rows;
 	struct rq_row *rqs = (struct rq_row *)rows->rqs.rows;
 
-	for (size_t n = 0; n < rows->ops.n; n++)
-		row_name(threads, ops[n].key.by[0], ops[n].comm);
+	for (size_t n = 0; n < rows->ops.n; n++) {
+		t = row_name(threads, ops[n].key.by[0], ops[n].comm);
+		if (!t || !t->command || !commands)
+			continue;
+		free(ops[n].command);
+		ops[n].command = strdup(t->command);
+	}
 	for (size_t n = 0; n < rows->rqs.n; n++)
 		row_name(threads, rqs[n].key.by[0], rqs[n].comm);
 }
@@ -195,7 +206,8 @@ static void replay_name_threads(struct replay *r, const struct recording *rec)
 		struct replay_interval *iv = &r->intervals[i];
 
 		if (iv->n_hosts > (size_t)host)
-			rows_name(&iv->hosts[host].rows, threads);
+			rows_name(&iv->hosts[host].rows, threads,
+				  r->conf.commands && r->conf.by == BY_PID);
 	}
 	HASH_ITER (hh, threads, k, next) {
 		HASH_DEL(threads, k);
@@ -434,6 +446,8 @@ static void slow_op_fill(struct replay *r, struct slow_op *ret, const struct rec
 				 : 0,
 	};
 	memcpy(ret->who.comm, t->comm, COMM_LEN);
+	if (r->conf.commands && t->command)
+		ret->command = strdup(t->command);
 	t = catalog_thread(&rec->catalog, op->helper);
 	ret->helper.pid = t->pid;
 	ret->helper.tid = t->tid;
@@ -460,8 +474,6 @@ static int slowest_add(struct replay *r, struct replay_interval *iv, const struc
 	last = iv->n_slowest == max ? &iv->slowest[max - 1] : NULL;
 	if (last && stored_op_total(&ev->op) <= last->total_ns)
 		return 0;
-	if (last)
-		free(last->requests);
 	place = slowest_place(iv->slowest, &iv->n_slowest, max, stored_op_total(&ev->op));
 	slow_op_fill(r, place, rec, ev);
 	iv->slow_end_ns = end > iv->slow_end_ns ? end : iv->slow_end_ns;
@@ -692,7 +704,7 @@ static void interval_done(struct replay_interval *iv)
 	}
 	free(iv->hosts);
 	for (size_t i = 0; i < iv->n_slowest; i++)
-		free(iv->slowest[i].requests);
+		slow_op_done(&iv->slowest[i]);
 	free(iv->slowest);
 }
 

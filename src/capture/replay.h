@@ -27,6 +27,7 @@ struct replay_conf {
 	uint64_t every_ns;    /* length of an interval; 0: one for everything */
 	uint64_t first_ns;    /* beginning of the first interval, CLOCK_REALTIME */
 	uint64_t slowest_max; /* operations to keep */
+	bool commands;        /* rows of processes, and the slowest, have command lines */
 	bool patterns;        /* rows of a file's reads or writes, or of a disk's, have patterns */
 	bool hosts; /* the recordings are from several hosts: requests and most keys name the host
 		     */

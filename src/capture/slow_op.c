@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/slow_op.h"
 
+#include <stdlib.h>
+
 #include "capture/segments.h"
 #include "cell.h"
 
@@ -30,6 +32,14 @@ void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s)
 	}
 }
 
+void slow_op_done(struct slow_op *op)
+{
+	free(op->requests);
+	free(op->command);
+	op->requests = NULL;
+	op->command = NULL;
+}
+
 struct slow_op *slowest_place(struct slow_op *list, size_t *n, size_t max, uint64_t total_ns)
 {
 	size_t i;
@@ -38,6 +48,8 @@ struct slow_op *slowest_place(struct slow_op *list, size_t *n, size_t max, uint6
 		return NULL;
 	if (*n < max)
 		++*n;
+	else
+		slow_op_done(&list[max - 1]);
 	for (i = *n - 1; i > 0 && list[i - 1].total_ns < total_ns; i--)
 		list[i] = list[i - 1];
 	return &list[i];

@@ -19,6 +19,7 @@ struct slow_op {
 	uint64_t total_ns;
 	uint64_t fs; /* identity of the file system type, as in the rows of the snapshot */
 	struct sent_who who;
+	char *command;            /* of its process, for free(); NULL: not known. Hostile */
 	unsigned int dev;         /* kernel dev_t of the file system */
 	unsigned int disk;        /* the file system with the file of overlayfs; else 0 */
 	uint64_t ino;             /* 0: no file */
@@ -42,8 +43,12 @@ struct slow_op {
 /* The operation in @s, a record of the programs. */
 void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s);
 
+/* Frees what @op owns. */
+void slow_op_done(struct slow_op *op);
+
 /* Makes a place in @list, the slowest @n of at most @max operations, slowest first, for one of
- * @total_ns. The caller fills the place. Returns NULL if @max others were slower. */
+ * @total_ns. The fastest of @max gives way, and is freed. The caller fills the place. Returns NULL
+ * if @max others were slower. */
 struct slow_op *slowest_place(struct slow_op *list, size_t *n, size_t max, uint64_t total_ns);
 
 #endif

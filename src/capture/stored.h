@@ -255,6 +255,7 @@ enum stored_name_type {
 		    probed, 1 << kind; text: type */
 	NAME_CONTAINER, /* id that of a cgroup in it; text: "NAMESPACE/POD/NAME", or "NAME" */
 	NAME_TEXT,      /* id the number of the text; text: address of a server, or procedure */
+	NAME_COMMAND,   /* id the process; text: its command line. Before its threads */
 	NAME_TYPES,
 };
 

@@ -16,6 +16,7 @@
 #include "host/container_names.h"
 #include "host/mounts.h"
 #include "host/newfile.h"
+#include "host/processes.h"
 #include "run/io.h"
 #include "show/columns.h"
 #include "show/page.h"
@@ -25,6 +26,7 @@ struct breakdown {
 	struct breakdown_opts opts;
 	bool sites, helpers, append;
 	const char *html; /* the page; NULL: none */
+	bool commands;    /* it shows command lines */
 	/* state */
 	FILE *out; /* the output */
 	struct breakdown_view view;
@@ -50,6 +52,7 @@ static const struct opt append_opts[] = {
 	{ 0, "html", OPT_STRING(struct breakdown, html), .arg = "OUT.html",
 	  .help = "write a page for browsers to this new file: the answer, the slowest operations, "
 		  "tables" },
+	{ 0, "commands", OPT_FLAG(struct breakdown, commands), .help = PAGE_COMMANDS_HELP },
 	{},
 };
 
@@ -155,6 +158,8 @@ static int resolve_page(struct breakdown *b, struct reason *why)
 			why, "a page shows whole operations and one interval; browsers sort its "
 			     "tables");
 	}
+	if (!b->html && b->commands)
+		return reason_set(why, EXIT_USAGE, "--commands is for --html: tables have them");
 	if (!b->html)
 		return 0;
 	if (newfile_is_standard(b->html))
@@ -218,6 +223,12 @@ static void view_fill(struct breakdown *b)
 	v->kernel = b->uts.release;
 }
 
+static void slowest_clear(struct breakdown *b)
+{
+	for (; b->n_slowest; b->n_slowest--)
+		slow_op_done(&b->slowest[b->n_slowest - 1]);
+}
+
 /* Keeps the slowest operations, and raises the threshold once there are enough. */
 static void on_slow_op(void *arg, const struct sent_slow_op *sent)
 {
@@ -231,6 +242,8 @@ static void on_slow_op(void *arg, const struct sent_slow_op *sent)
 	if (!place)
 		return;
 	*place = op;
+	if (!b->html || b->commands)
+		place->command = process_command(op.who.pid);
 	if (b->n_slowest == max)
 		session_set_slow_ns(session, b->slowest[max - 1].total_ns);
 }
@@ -265,6 +278,8 @@ static int page_print(struct breakdown *b, struct snapshot *sn)
 	int err = b->opts.by == BY_CONTAINER ? container_rows(sn, &b->names) : 0;
 	char safe[TEXT_SAFE_CAP(256)];
 
+	if (!b->commands)
+		snapshot_forget_commands(sn);
 	if (!err)
 		err = page_put(b->out, &p);
 	text_safe(safe, sizeof(safe), b->html);
@@ -284,7 +299,7 @@ static int report(struct run *r, struct snapshot *sn)
 		return page_print(b, sn);
 	err = breakdown_put(&out, sn, b->slowest, b->n_slowest);
 	b->view.later = true;
-	b->n_slowest = 0;
+	slowest_clear(b);
 	session_set_slow_ns(b->io.session, 0);
 	return err;
 }
@@ -296,6 +311,7 @@ static int breakdown(int argc, char **argv)
 	struct breakdown b = { .io.report = report };
 	int status = run_main(&b.io.run, &ops, &cmd_breakdown, argc, argv);
 
+	slowest_clear(&b);
 	free(b.slowest);
 	container_names_done(&b.names);
 	if (b.out)

@@ -210,6 +210,8 @@ static const struct opt what_opts[] = {
 	{ 0, "breakdown", OPT_FLAG(struct record_run, breakdown),
 	  .help = "also print breakdown's tables for this run; each option for tables implies this "
 		  "option" },
+	{ 0, "no-commands", OPT_FLAG(struct record_run, recorder.no_commands),
+	  .help = RECORDER_NO_COMMANDS_HELP },
 	{ 0, "by", OPT_CHOICE(struct record_run, opts.by, breakdown_by_choices), .arg = "KEY",
 	  .also = breakdown_by_also, .help = "breakdown's tables with a row per key" },
 	{ 0, "buffer", OPT_UINT(struct record_run, buffer_kib), .arg = "KIB", .min = 4,

@@ -414,6 +414,7 @@ static int resolve(struct report *r, char **names, int n, struct reason *why)
 		.calls = r->page.html,
 		.every_ns = r->time.every_ns,
 		.slowest_max = r->opts.slowest_max,
+		.commands = !r->page.html || r->page.commands,
 		.patterns = r->json || r->opts.pattern,
 		.slowest_fs = &r->filter.given.fs,
 	};
@@ -422,6 +423,7 @@ static int resolve(struct report *r, char **names, int n, struct reason *why)
 	r->view.min_ns = r->filter.given.min_ns;
 	r->view.fs_filter = r->filter.given.fs;
 	r->view.of_ops = r->of_ops;
+	r->page.data.commands = r->page.commands;
 	r->view.looked_for = r->looked_for[0] ? r->looked_for : NULL;
 	recording_filter_init(&r->filter);
 	return 0;

@@ -17,6 +17,7 @@ const struct opt report_page_opts[] = {
 	{ 0, "base", OPT_STRING(struct report_page, base), .arg = "FILE",
 	  .help = "with --html: begin the page with the differences from this recording, as "
 		  "'iostrata compare' shows them" },
+	{ 0, "commands", OPT_FLAG(struct report_page, commands), .help = PAGE_COMMANDS_HELP },
 	{},
 };
 
@@ -27,6 +28,8 @@ int report_page_check(const struct report_page *p, char *const *names, int n, co
 		reason_set(why, EXIT_USAGE, "--base is for --html only");
 		return reason_hint(why, "'iostrata compare BASE NEW' compares recordings");
 	}
+	if (!p->html && p->commands)
+		return reason_set(why, EXIT_USAGE, "--commands is for --html: tables have them");
 	if (p->html && other)
 		return reason_set(why, EXIT_USAGE,
 				  "--html has all tables and pictures, %s is about one: choose one",

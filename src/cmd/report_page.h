@@ -13,6 +13,7 @@ struct reason;
 struct report_page {
 	const char *html; /* the file; NULL: no page */
 	const char *base; /* a recording to compare with; NULL: none */
+	bool commands;    /* the page shows command lines */
 	/* private */
 	struct page_data data;
 	struct page_compared compared;

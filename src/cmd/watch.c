@@ -98,6 +98,8 @@ static const struct opt store_opts[] = {
 		  "first" },
 	{ 0, "parquet", OPT_FLAG(struct watch_run, store.tables),
 	  .help = "write a directory of Parquet tables instead of each recording" },
+	{ 0, "no-commands", OPT_FLAG(struct watch_run, recorder.no_commands),
+	  .help = RECORDER_NO_COMMANDS_HELP },
 	{ 0, "run", OPT_STRING(struct watch_run, store.run), .arg = "CMD",
 	  .help = "after each recording, run this program as the caller; its only argument is the "
 		  "recording's name" },

@@ -121,6 +121,7 @@ void recorder_begin(struct recorder *r, struct writer *w)
 		.see_ops = r->until.ops,
 		.see_requests = r->until.requests,
 		.renew = r->for_ever ? names_again : NULL,
+		.no_commands = r->no_commands,
 		.arg = r,
 		.end_ns = UINT64_MAX,
 	};

@@ -14,12 +14,17 @@
 #include "capture/intake.h"
 #include "run/io.h"
 
+/* The help of the option for .no_commands. */
+#define RECORDER_NO_COMMANDS_HELP                                                                  \
+	"write no command lines of processes, because they may hold secrets"
+
 struct recorder {
 	/* to be set by the caller */
 	struct io_run *io;
 	char *const *argv; /* the command line */
 	pid_t deputy;      /* a process whose I/O meets no condition; 0: none */
 	pid_t copy;        /* another one */
+	bool no_commands;  /* option: recordings have no command lines */
 	bool for_ever;     /* names are written anew now and then: see struct intake */
 	/* for the caller */
 	struct until until; /* the conditions */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* Reads /proc/PID/stat. The name in brackets may hold anything, even brackets: what follows its
  * last one is read. Returns false if the process is gone. */
 static bool process_read(const char *pid, struct process *ret_process)
@@ -120,25 +122,67 @@ int processes_below(const struct processes *all, const unsigned int *roots, unsi
 	return err;
 }
 
-/* A title is one word of the command line, with a colon and a blank: programs agree on that. */
-bool process_title(unsigned int pid, char *ret_title, size_t cap)
+/* Reads at most @cap bytes of /proc/PID/cmdline, and adds a NUL. Returns their number. */
+static size_t cmdline_read(unsigned int pid, char *text, size_t cap)
 {
-	char path[64], text[256];
+	char path[64];
 	size_t n;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
 	f = fopen(path, "re");
-	n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+	n = f ? fread(text, 1, cap, f) : 0;
 	if (f)
 		fclose(f);
 	text[n] = '\0';
-	if (!strstr(text, ": "))
-		return false;
-	for (n = strlen(text); n && text[n - 1] == ' '; n--)
-		text[n - 1] = '\0';
-	snprintf(ret_title, cap, "%s", text);
-	return true;
+	return n;
+}
+
+bool process_is_titled(const char *command)
+{
+	size_t first = strcspn(command, " ");
+
+	return command[first] && first && command[first - 1] == ':';
+}
+
+const char *process_command_short(const char *command)
+{
+	const char *end = command + strcspn(command, " ");
+	const char *slash = *command == '/' ? memrchr(command, '/', end - command) : NULL;
+
+	return slash && slash + 1 < end ? slash + 1 : command;
+}
+
+char *process_command_text(const char *text, size_t len)
+{
+	bool is_title = strstr(text, ": "), is_cut = len == PROCESS_COMMAND;
+	size_t first = strlen(text), size, at;
+	char *command = NULL;
+	FILE *f;
+
+	while (first && text[first - 1] == ' ')
+		first--;
+	if (!first || !(f = open_memstream(&command, &size)))
+		return NULL;
+	if (is_title)
+		fprintf(f, " %.*s", (int)first, text);
+	for (at = 0; at < len && !is_title; at += strlen(text + at) + 1)
+		text_shell_word(f, text + at);
+	fprintf(f, "%s", is_cut && !is_title ? " ..." : "");
+	if (fclose(f)) {
+		free(command);
+		return NULL;
+	}
+	memmove(command, command + 1, size); /* without the first blank */
+	return command;
+}
+
+char *process_command(unsigned int pid)
+{
+	char text[PROCESS_COMMAND + 1];
+	size_t len = cmdline_read(pid, text, PROCESS_COMMAND);
+
+	return process_command_text(text, len);
 }
 
 void process_thread_name(unsigned int pid, unsigned int tid, char ret_comm[COMM_LEN])

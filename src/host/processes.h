@@ -32,10 +32,25 @@ void processes_free(struct processes *p);
 int processes_below(const struct processes *all, const unsigned int *roots, unsigned int n_roots,
 		    struct processes *ret_below);
 
-/* The title that process @pid gave itself, in place of its command line: "postgres: checkpointer".
- * Hostile; cut to PROCESS_TITLE bytes. Returns false if it has none, or is gone. */
+/*
+ * The command line of process @pid: its arguments, each as a shell takes it, separated by blanks; a
+ * title as it is. After PROCESS_COMMAND bytes, "..." follows. Hostile. The caller frees it. Returns
+ * NULL if the process is gone, has none (kernel threads), or memory is out.
+ */
+enum { PROCESS_COMMAND = 1024 };
+char *process_command(unsigned int pid);
+
+/* The same for the @len bytes of /proc/PID/cmdline at @text. A NUL follows them. */
+char *process_command_text(const char *text, size_t len);
+
+/* Whether @command is a title that the process gave itself: one word of the command line with a
+ * colon and a blank, as in "postgres: checkpointer". Programs agree on that. Titles are shown up to
+ * PROCESS_TITLE bytes, with their NUL. */
 enum { PROCESS_TITLE = 32 };
-bool process_title(unsigned int pid, char *ret_title, size_t cap);
+bool process_is_titled(const char *command);
+
+/* @command from the name of its program on, without the directory. */
+const char *process_command_short(const char *command);
 
 /* Sets @ret_comm to the name of thread @tid of process @pid; "" if it is gone. Hostile. */
 void process_thread_name(unsigned int pid, unsigned int tid, char ret_comm[COMM_LEN]);

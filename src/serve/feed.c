@@ -236,7 +236,7 @@ static void take_rows(struct reader *r, const struct snapshot *from, struct snap
 
 		take(r, row, sizeof(*row));
 		check_bool(r, &row->contained);
-		row->title = NULL; /* no row of this command has these */
+		row->command = NULL; /* no row of this command has these */
 		row->pattern = NULL;
 		row->by = take_by(r, row->contained);
 		take_hist(r, &row->hist);

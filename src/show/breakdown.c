@@ -288,7 +288,7 @@ static struct op_row row_of_key(const struct op_row *first)
 {
 	struct op_row row = { .key = first->key,
 			      .by = first->by,
-			      .title = first->title,
+			      .command = first->command,
 			      .contained = first->contained };
 
 	memcpy(row.fs, first->fs, sizeof(row.fs));

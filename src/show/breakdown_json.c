@@ -326,6 +326,7 @@ static void put_record(struct writer *w, const struct slow_op *r)
 	json_put_uint(j, "pid", r->who.pid);
 	json_put_uint(j, "tid", r->who.tid);
 	json_put_text(j, "comm", r->who.comm, sizeof(r->who.comm));
+	json_put_string(j, "command", r->command);
 	json_put_uint(j, "cgroup", r->who.cgroup);
 	put_lock(j, r);
 	put_helper_of(j, r);

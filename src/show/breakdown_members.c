@@ -299,6 +299,11 @@ static const struct member slow_members[] = {
 	{ "pid", MEMBER_ID, .what = "process of the thread" },
 	{ "tid", MEMBER_ID, .what = "the thread" },
 	{ "comm", MEMBER_TEXT, .what = "name of the thread", .null = "the name is empty" },
+	{ "command", MEMBER_TEXT,
+	  .what = "command line of the process, each argument as a shell takes it; after 1,024 "
+		  "bytes, ... follows",
+	  .null = "the process ended before it was looked up, or has none, or the recording has "
+		  "no command lines" },
 	{ "cgroup", MEMBER_ID, .what = "id of the cgroup", .huge = true },
 	{ "lock", MEMBER_OBJECT,
 	  .what = "the longest wait for a lock of the kernel, and the thread which let go of the "

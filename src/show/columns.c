@@ -10,6 +10,7 @@
 #include "base/names.h"
 #include "base/protocols.h"
 #include "host/container.h"
+#include "host/processes.h"
 #include "show/view_parts.h"
 
 enum { BAR_COLUMNS = 13 };
@@ -228,18 +229,31 @@ GETTER(op_fs, op_row, value_text(v, r->fs, FS_NAME_LEN))
 GETTER(op_cache, op_row, v->text = cache_known(r->key.cache))
 GETTER(op_comm, op_row, value_text(v, *r->comm ? r->comm : NULL, sizeof(r->comm)))
 
-static void op_name_or_title(struct value *ret, const void *row, const void *ctx)
+void columns_op_name(struct value *ret, const void *row, const void *ctx)
 {
 	const struct op_row *r = row;
 
 	op_comm(ret, row, ctx);
-	if (r->title) {
-		ret->text = r->title;
+	if (r->command) {
+		ret->text = r->command;
 		ret->max = SIZE_MAX;
 	}
 }
 
-GETTER(op_title, op_row, v->text = r->title)
+/* A command line without the directory of its program, for which there is no room. */
+static void op_name_short(struct value *ret, const void *row, const void *ctx)
+{
+	const struct op_row *r = row;
+
+	columns_op_name(ret, row, ctx);
+	if (r->command)
+		ret->text = process_command_short(r->command);
+}
+
+GETTER(op_title, op_row,
+       value_text(v, r->command &&process_is_titled(r->command) ? r->command : NULL,
+		  PROCESS_TITLE - 1))
+GETTER(op_command, op_row, v->text = r->command)
 GETTER(op_rate, op_row, v->n = r->count, v->of = whole_of(ctx)->duration_ns)
 
 /* Whether the times of @r are in another row: those of a copy are in the row of the file read. */
@@ -343,8 +357,15 @@ const struct column op_columns[] = {
 	{ "title", NULL, VALUE_TEXT, .get = op_title,
 	  .help = "with --by pid: title that the process gave itself (postgres: checkpointer)",
 	  .null = "none" },
-	{ NULL, "name", VALUE_TEXT, .get = op_name_or_title, .max = 24, .rank = 7, .optional = true,
-	  .help = "title of the process, or else the name of the process or thread" },
+	{ "command", NULL, VALUE_TEXT, .get = op_command,
+	  .help = "with --by pid: command line of the process, each argument as a shell takes it; "
+		  "after 1,024 bytes, ... follows",
+	  .null = "the process ended before it was looked up, or has none, or a page leaves it "
+		  "out" },
+	{ NULL, "name", VALUE_TEXT, .get = op_name_short, .max = 24, .rank = 7, .optional = true,
+	  .cut = TEXT_CUT_MIDDLE,
+	  .help = "title of the process, or else its command line (whole with -v), or else the "
+		  "name of the process or thread" },
 	COLUMNS_CONTAINER(op),
 	{ NULL, "operation", VALUE_TEXT, .get = op_operation, .max = 16,
 	  .help = "kind of the operation" },

@@ -10,6 +10,9 @@
 #include "show/breakdown.h"
 
 /* Rows are struct op_row and struct rq_row; .ctx is a struct breakdown_whole. */
+/* The getter of the column "name" in which command lines are whole. */
+void columns_op_name(struct value *ret, const void *row, const void *ctx);
+
 extern const struct column op_columns[], rq_columns[];
 
 /* The patterns of reads and writes: of rows by file, and of requests. */

@@ -22,6 +22,10 @@ struct page_compared {
 	char *text;       /* as compare_text() writes it, for free() */
 };
 
+/* The help of the option that shows command lines. */
+#define PAGE_COMMANDS_HELP                                                                         \
+	"with --html: show the command lines of processes, which may hold secrets"
+
 struct page {
 	const struct breakdown_view *view; /* of a recording: without --by */
 	/* of a recording: rows without --by, one for each call; else rows by view->by: the page

@@ -47,6 +47,25 @@ static void put_who(struct text_out *o, const struct breakdown_view *v, const st
 	put_line(o, v, line);
 }
 
+/* "command python3 report.py", whole with -v. */
+static void put_command(struct text_out *o, const struct breakdown_view *v, const struct slow_op *r)
+{
+	size_t cap = r->command ? TEXT_SAFE_CAP(strlen(r->command)) : 0;
+	char *safe = cap ? malloc(cap + sizeof("command ")) : NULL;
+
+	if (!safe)
+		return;
+	strcpy(safe, "command ");
+	text_safe(safe + strlen(safe), cap, r->command);
+	if (v->detail) {
+		text_fill(o, ' ', 3);
+		text_wrap(o, safe, 3, 5, view_cut(v));
+	} else {
+		put_line(o, v, safe);
+	}
+	free(safe);
+}
+
 /* "4,096", or the name of the error. */
 static struct text_num result_text(long long ret)
 {
@@ -301,6 +320,7 @@ void slowest_details(struct text_out *o, const struct breakdown_view *v, const s
 	put_disks(o, v, sn->devices, r);
 	put_range(o, v, r);
 	put_who(o, v, r);
+	put_command(o, v, r);
 	put_lock(o, v, r);
 	put_helper(o, v, r);
 	put_woken(o, v, r);

@@ -29,6 +29,10 @@ static void columns_of(const struct breakdown_view *v, const struct column *from
 		list[n] = *from;
 		if (from->title && !strcmp(from->title, "key"))
 			list[n].title = by_name(v->by);
+		if (from->title && !strcmp(from->title, "name") && v->detail && v->by == BY_PID) {
+			list[n].max = 0;
+			list[n].get = from->name ? from->get : columns_op_name;
+		}
 		if (from != v->sort)
 			continue;
 		list[n].title = list[n].title ? list[n].title : from->name;
@@ -101,8 +105,11 @@ void view_row_name(char *dst, size_t cap, const struct breakdown_view *v, const 
 	size_t key_len;
 	const char *key = breakdown_key(r->by, r->contained, &key_len);
 
-	text_safe_n(comm, sizeof(comm), r->title ? r->title : r->comm,
-		    r->title ? strlen(r->title) : strnlen(r->comm, sizeof(r->comm)));
+	if (r->command && process_is_titled(r->command))
+		text_safe_n(comm, sizeof(comm), r->command,
+			    strnlen(r->command, PROCESS_TITLE - 1));
+	else
+		text_safe_n(comm, sizeof(comm), r->comm, strnlen(r->comm, sizeof(r->comm)));
 	text_safe_n(fs, sizeof(fs), r->fs, strnlen(r->fs, sizeof(r->fs)));
 	if (v->by == BY_NONE)
 		snprintf(text, sizeof(text), "%s%s%s", breakdown_op_name(v, r, op), *fs ? " " : "",

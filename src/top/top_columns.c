@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "top/top_columns.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/names.h"
 #include "base/protocols.h"
 #include "base/schema.h"
+#include "host/processes.h"
 #include "show/columns.h"
 
 #define NOT_BY_KEY "the key of --by does not tell"
@@ -377,6 +382,27 @@ const struct column top_figure_columns[] = {
 	{},
 };
 
+/* The command line of a process, without the directory of its program. */
+static void get_command(struct value *v, const void *row, const void *ctx)
+{
+	const struct top_row *r = row;
+	char *command = r->thread ? process_command(thread_id(r) >> 32) : NULL;
+
+	(void)ctx;
+	if (!command)
+		return;
+	snprintf(v->buf, sizeof(v->buf), "%s", process_command_short(command));
+	v->text = v->buf;
+	free(command);
+}
+
+static const struct column command = { .title = "COMMAND",
+				       .kind = VALUE_TEXT,
+				       .get = get_command,
+				       .rank = 12,
+				       .optional = true,
+				       .cut = TEXT_CUT_MIDDLE };
+
 static const struct column whole_disk = { .name = "disk",
 					  .title = "DISK",
 					  .kind = VALUE_TEXT,
@@ -444,6 +470,8 @@ struct top_columns top_columns_whole(enum top_view view)
 	add(&c, of_requests ? columns_find(top_figure_columns, "io") : top_figure_columns);
 	if (!of_requests)
 		add(&c, (const struct column[]){ whole_disk, {} });
+	if (view <= TOP_THREAD)
+		add(&c, (const struct column[]){ command, {} });
 	return c;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/names.h"
 #include "host/path.h"
+#include "host/processes.h"
 #include "show/screen.h"
 #include "show/view_parts.h"
 
@@ -564,6 +565,21 @@ static int put_sides(int y, const struct top_ui *ui, const struct top_row *r)
 	return y;
 }
 
+/* Draws the command line of the row's process, as far as it fits into one line. Returns the next
+ * line. */
+static int put_command(int y, const struct top_row *r)
+{
+	char safe[TEXT_SAFE_CAP(TOP_LINE / 4)];
+	char *command = r->thread ? process_command(r->thread->id >> 32) : NULL;
+
+	if (!command)
+		return y;
+	text_safe_n(safe, sizeof(safe), command, strnlen(command, TOP_LINE / 4));
+	screen_put(y++, 0, screen_width(), STYLE_NORMAL, safe);
+	free(command);
+	return y;
+}
+
 static void page_row(struct top_ui *ui, int y)
 {
 	const struct top_row *r = top_ui_row(ui);
@@ -574,6 +590,8 @@ static void page_row(struct top_ui *ui, int y)
 		title_set(ui, r);
 	snprintf(title, sizeof(title), "%s%s", ui->title, r ? "" : ": no I/O now");
 	screen_cell(y++, 0, screen_width(), STYLE_TITLES, title);
+	if (r && ui->view <= TOP_THREAD)
+		y = put_command(y, r);
 	if (r) {
 		y = put_sides(y, ui, r);
 		y = put_strata(y, r, top_row_strata(&ui->table, r));

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "bpf/conf.h"
-#include "host/processes.h"
 
 /*
  * Seconds between drains. Overflowing a 32-bit bucket within DRAIN_CELLS_S takes 400 million
@@ -38,6 +37,7 @@ void drain_done(struct drain *d)
 	threadnames_done(&d->got.threads);
 	devices_done(&d->got.devices);
 	cgroups_done(&d->got.cgroups);
+	commands_done(&d->commands);
 	*d = (struct drain){};
 }
 
@@ -72,16 +72,17 @@ void drain_beat(struct drain *d)
 		d->err = err;
 }
 
-/* Programs whose processes do different work tell it in their titles, and all have one name. */
-static void titles_read(struct snapshot *sn)
+/* Many processes have one name: titles and command lines tell what they do. */
+static void commands_read(struct commands *commands, struct snapshot *sn)
 {
-	char title[PROCESS_TITLE];
+	const struct command *c;
 
+	commands_begin(commands);
 	for (size_t i = 0; i < sn->n_ops; i++) {
 		struct op_row *r = &sn->ops[i];
 
-		if (process_title((unsigned int)r->key.by[0], title, sizeof(title)))
-			r->title = strdup(title);
+		c = commands_find(commands, (unsigned int)r->key.by[0]);
+		r->command = c && c->line ? strdup(c->line) : NULL;
 	}
 }
 
@@ -103,6 +104,6 @@ int drain_take(struct drain *d, struct snapshot *sn)
 	if (BY_NAMES_THREADS(d->maps.by))
 		threadnames_name(&d->got.threads, sn);
 	if (d->maps.by == BY_PID)
-		titles_read(sn);
+		commands_read(&d->commands, sn);
 	return d->maps.by == BY_FILE ? filenames_name(&d->got.files, sn) : 0;
 }

@@ -11,6 +11,7 @@
 #ifndef IOSTRATA_TRACE_DRAIN_H
 #define IOSTRATA_TRACE_DRAIN_H
 
+#include "host/commands.h"
 #include "trace/collect.h"
 #include "trace/grace.h"
 
@@ -23,7 +24,8 @@ struct drain {
 	struct collected got; /* drained rows, not yet taken by drain_take() */
 	uint64_t drained_ns;  /* when the epoch was last switched */
 	uint64_t unpatterned; /* live.unpatterned at the last drain_take() */
-	int err;              /* of drain_beat(), until drain_take() reports it */
+	struct commands commands;
+	int err; /* of drain_beat(), until drain_take() reports it */
 };
 
 /* @maps are copied; @live is the writable maps.live. Returns 0 or -errno. */

@@ -25,6 +25,25 @@ recorded() {
 	json '.schema == "iostrata.breakdown/1" and ([.ops[] | select(.op == "read") | .count] | add) >= 23'
 }
 
+@test "command lines: a recording has them, and a page has them if asked" {
+	need_root
+	expect 0 record -o "$file" -- sh -c 'dd if=/proc/self/exe of=/dev/null bs=512 count=23; sleep 1' 'secret$ word'
+	expect 0 report -j --by pid "$file"
+	json '[.ops[] | select(.comm == "sh") | .command][0] | contains("secret$ word")'
+	expect 0 report -j --slowest 100 "$file"
+	json '[.slowest[] | .command | select(. != null and contains("secret"))] | length > 0'
+	expect 0 report --html "$tmp/without.html" "$file"
+	! grep -q "by-pid.*secret" "$tmp/without.html" || false
+	! grep -q "command sh -c" "$tmp/without.html" || false
+	expect 0 report --html "$tmp/with.html" --commands "$file"
+	grep -q "command sh -c .*secret" "$tmp/with.html"
+	expect 2 report --commands "$file"
+	says "--commands is for --html"
+	expect 0 record --no-commands -o "$tmp/none.ios" -- sh -c 'sleep 1; sleep 0.1' 'secret$ word'
+	expect 0 report -j --by pid "$tmp/none.ios"
+	json '[.ops[] | .command] | length > 0 and all(. == null)'
+}
+
 @test "record: the file is the caller's alone, and neither an existing file nor a link is overwritten" {
 	need_root
 	recorded "$file"

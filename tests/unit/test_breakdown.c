@@ -144,6 +144,7 @@ static void fixture_hostile(struct fixture *f, uint64_t n)
 		struct op_row *r = &f->sn.ops[i];
 
 		memcpy(r->fs, HOSTILE HOSTILE, sizeof(r->fs));
+		r->command = strdup(HOSTILE " " HOSTILE);
 		r->by = strdup("/" HOSTILE "/\xe6\x97\xa5\xe6\x9c\xac/" HOSTILE "/a/path/to/it");
 		r->count = r->errors = r->bytes = r->total_ns = r->max_ns = n;
 		for (int s = 0; s < ST_N; s++)
@@ -168,6 +169,7 @@ static void fixture_hostile(struct fixture *f, uint64_t n)
 	f->sn.duration_ns = n;
 	memset(&f->records[1], 0xff, sizeof(f->records[1]));
 	f->records[1].has_segments = false; /* they are checked as they come */
+	f->records[1].command = (char *)HOSTILE " " HOSTILE;
 	f->damaged = true;
 }
 
@@ -2026,7 +2028,7 @@ static const char every_member[] =
 	"\"complete\":1007,\"runq\":1008,\"preempt\":1009,\"helper\":1010,"
 	"\"sleep\":1011,\"lock\":1012,\"server\":1013,\"reap\":1014},\"missing\":[],\"ops\":[{"
 	"\"comm\":\"dd\","
-	"\"title\":null,"
+	"\"title\":null,\"command\":\"dd if=/a\","
 	"\"container\":\"12\",\"container_name\":null,\"runtime\":\"podman\",\"pod\":\"41\","
 	"\"op\":\"write\",\"fs\":\"ext4\",\"cache\":\"miss\",\"key\":\"12\","
 	"\"count\":1000,\"rate\":200.000000,\"errors\":3,\"bytes\":4097,"
@@ -2078,7 +2080,8 @@ static const char every_member[] =
 	"\"path\":\"/a/b\",\"dev\":\"254:1\",\"ino\":12,\"offset\":8192,\"len\":4096,"
 	"\"disks\":null,\"result\":402,\"error\":null,\"requests\":1,\"device_bytes\":407,"
 	"\"pid\":100,\"tid\":101,"
-	"\"comm\":\"dd\",\"cgroup\":403,\"lock\":{\"wait_ns\":404,\"pid\":405,"
+	"\"comm\":\"dd\",\"command\":\"dd "
+	"of=/b\",\"cgroup\":403,\"lock\":{\"wait_ns\":404,\"pid\":405,"
 	"\"tid\":406,\"comm\":\"jbd2\",\"op\":\"fsync\",\"stratum\":\"fs\"},"
 	"\"helper\":{\"pid\":411,\"tid\":412,\"comm\":\"jbd2/sda\"},"
 	"\"woken_by\":{\"sleep_ns\":413,\"pid\":414,\"tid\":415,\"comm\":\"bindfs\"},"
@@ -2156,6 +2159,7 @@ static void record_of_every_member(struct slow_op *r)
 	r->op.start_ns = 401;
 	r->op.ret = 402;
 	r->who.cgroup = 403;
+	r->command = (char *)"dd of=/b";
 	r->op.device_bytes = 407;
 	r->lock_ns = 404;
 	r->lock_holder = (struct waker){
@@ -2192,6 +2196,7 @@ static void json_has_every_member(void **state)
 			       .by = container("12", "podman", "41"),
 			       .contained = true,
 			       .comm = "dd",
+			       .command = strdup("dd if=/a"),
 			       .count = 1000,
 			       .errors = 3,
 			       .bytes = 4097,

@@ -1390,7 +1390,7 @@ static void columns_of_events_are_what_they_say(void **state)
 				     .requeues = 26,
 				     .merges = 27,
 				     .error = 28 };
-	const struct catalog_thread who = { 31, 32, 33, "dd" };
+	const struct catalog_thread who = { 31, 32, 33, "dd", NULL };
 	const struct recording rec = { .header.has_device_bytes = true };
 	const struct event_row of_op = { .rec = &rec,
 					 .op = &op,

@@ -102,6 +102,35 @@ static void end(struct fixture *f)
 	fclose(f->f);
 }
 
+static struct sent_op_waited an_op(void);
+
+/* Intake: a process has its command line in a recording, unless this is not wanted. */
+static void processes_have_command_lines(void **state)
+{
+	struct sent_op_waited sent = an_op();
+	const struct catalog_thread *t;
+	struct fixture f;
+
+	(void)state;
+	sent.op.who = (struct sent_who){ getpid(), getpid(), 0, "first" };
+	for (int wanted = 0; wanted < 2; wanted++) {
+		begin(&f);
+		f.in.no_commands = !wanted;
+		intake_record(&f.in, &sent, sizeof(sent));
+		sent.op.who.tid++; /* another thread has it, too */
+		intake_record(&f.in, &sent, sizeof(sent));
+		sent.op.who.tid--;
+		read_back(&f);
+		for (size_t i = 0; i < 2; i++) {
+			t = catalog_thread(&f.rec.catalog, f.events[i].op.owner);
+			assert_int_equal(t->pid, getpid());
+			assert_int_equal(!!t->command, wanted);
+			assert_true(!wanted || strstr(t->command, "test_intake"));
+		}
+		end(&f);
+	}
+}
+
 static struct sent_op_waited an_op(void)
 {
 	struct sent_op_waited w = { .op = {
@@ -694,6 +723,7 @@ static void names_are_dropped_with_their_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(processes_have_command_lines),
 		cmocka_unit_test(names_are_dropped_with_their_records),
 		cmocka_unit_test(operations_are_as_they_were_sent),
 		cmocka_unit_test(segments_are_no_more_than_the_record_has),

@@ -9,11 +9,48 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "host/processes.h"
+
+/* The command line in the @size bytes of the array @text, whose last is a NUL of its own. */
+static void command_is(const char *text, size_t size, const char *want)
+{
+	char *command = process_command_text(text, size - 1);
+
+	if (want)
+		assert_string_equal(command, want);
+	else
+		assert_null(command);
+	free(command);
+}
+
+/* Processes: a command line is the words of a shell, a title is as it is, a long one is cut. */
+static void command_lines_are_words_of_a_shell(void **state)
+{
+	char is_long[PROCESS_COMMAND + 1] = {}, cut[PROCESS_COMMAND + 8];
+	char *own = process_command(getpid());
+
+	(void)state;
+#define COMMAND(text, want) command_is(text, sizeof(text), want)
+	COMMAND("sh\0-c\0echo 'a b'\0", "sh -c 'echo '\\''a b'\\'''");
+	COMMAND("cat\0\0x\0", "cat '' x");
+	COMMAND("postgres: checkpointer     ", "postgres: checkpointer");
+	COMMAND("x\033[31m\0", "'x\033[31m'"); /* who shows it makes it safe */
+	COMMAND("", NULL);
+	COMMAND("\0\0", NULL);
+#undef COMMAND
+	memset(is_long, 'x', PROCESS_COMMAND);
+	snprintf(cut, sizeof(cut), "%s ...", is_long);
+	command_is(is_long, sizeof(is_long), cut);
+	assert_non_null(own);
+	assert_non_null(strstr(own, "test_processes"));
+	free(own);
+	assert_null(process_command(0));
+}
 
 static void check_below(const struct processes *all, const unsigned int *roots, unsigned int n,
 			const char *want)
@@ -95,6 +132,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_descent),
 		cmocka_unit_test(test_machine),
+		cmocka_unit_test(command_lines_are_words_of_a_shell),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
