@@ -125,6 +125,9 @@ static __always_inline u32 call_desc_by_args(struct pt_regs *regs, u32 nr, u32 d
 		return bpf_has_path(call_arg(regs, 0, compat))
 			       ? CALL_DESC(CALL_KIND(desc), FILE_NONE)
 			       : 0;
+	case OFFSET_SIGRETURN:
+		handler_returns(current_task());
+		return 0;
 	default:
 		return desc;
 	}
@@ -319,6 +322,19 @@ static __always_inline u64 call_first_arg(struct pt_regs *regs)
 	return call_arg(regs, 0, call_is_compat(regs));
 }
 
+/* Begins the operation of a call, or goes on with that of an interrupted one. For the rest see
+ * op_start(). */
+static __always_inline void call_starts(struct op *op, struct pt_regs *regs, u32 kind,
+					enum op_progress progress)
+{
+	u64 now = bpf_ktime_get_ns();
+
+	if (op->stage && op->progress == OP_RESTARTS &&
+	    call_goes_on(REGS_SP(regs), REGS_CALL(regs), now))
+		return;
+	op_start(op, kind, progress, now);
+}
+
 /* Begins a call whose file is looked up now, at its entry. */
 static __always_inline void call_begins_with_file(struct pt_regs *regs, u32 nr, u32 desc,
 						  bool compat, u64 task, bool cast)
@@ -343,8 +359,8 @@ static __always_inline void call_begins_with_file(struct pt_regs *regs, u32 nr, 
 		return;
 	if (CONF(call_noted))
 		call_note(&t->op, regs, nr, desc, compat, false);
-	op_start(&t->op, CALL_KIND(desc), CALL_KIND(desc) == OP_EXEC ? OP_EXECS : OP_ACTIVE,
-		 bpf_ktime_get_ns());
+	call_starts(&t->op, regs, CALL_KIND(desc),
+		    CALL_KIND(desc) == OP_EXEC ? OP_EXECS : OP_ACTIVE);
 }
 
 /* The filters by process have rejected current. Whether they may accept this call: exec makes the
@@ -373,7 +389,7 @@ static __always_inline void copy_begins(struct pt_regs *regs, u32 nr, u32 desc, 
 		return;
 	if (CONF(call_noted))
 		call_note(&t->op, regs, nr, desc, compat, false);
-	op_start(&t->op, OP_COPY, OP_ACTIVE, bpf_ktime_get_ns());
+	call_starts(&t->op, regs, OP_COPY, OP_ACTIVE);
 	if (files == COPY_OF_TWO)
 		t->op.noted |= NOTED_COPY;
 }
@@ -413,7 +429,7 @@ static __always_inline void call_begins(void *ctx, bool perf, u32 nr, u32 descs)
 		return;
 	if (CONF(call_noted))
 		call_note(&t->op, call_regs(ctx, perf), nr, desc, compat, true);
-	op_start(&t->op, CALL_KIND(desc), OP_BEGUN, bpf_ktime_get_ns());
+	call_starts(&t->op, call_regs(ctx, perf), CALL_KIND(desc), OP_BEGUN);
 }
 
 /* Learns the file behind current's @fd. Returns false if it is not traced. */
@@ -428,12 +444,12 @@ static __always_inline bool fd_learn(struct op *op, u32 fd, bool cast)
 }
 
 /* Gives up the state of current. It was made for an exec that the filters by process reject now.
- * The end of a thread that has a turn or a ring needs the state. */
+ * The end of a thread needs the state if the thread has a turn, a ring or an interrupted call. */
 static __always_inline void exec_forget(struct task_state *t)
 {
 	t->op.stage = 0;
 	barrier();
-	if (!t->turn && !t->rings)
+	if (!t->turn && !t->rings && !t->interrupted)
 		task_forget(current_task());
 }
 
@@ -500,6 +516,7 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 {
 	struct op *op = &t->op;
 	bool late, wanted = true;
+	struct pt_regs *regs;
 	u64 now;
 	u32 fd;
 
@@ -509,11 +526,19 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 		return;
 	}
 	now = bpf_ktime_get_ns();
+	if (unlikely(may_restart(ret))) {
+		regs = call_regs(ctx, perf);
+		ret = call_interrupted(ret, now, REGS_SP(regs), REGS_CALL(regs));
+		if (!ret)
+			return;
+	}
 
 	/* a call that reached neither vfs_read() nor vfs_write() has a bad descriptor, or nothing
 	 * to do; the file of open() is the descriptor that it returns */
 	late = op->progress <= OP_BEGUN;
 	if (unlikely(late || op->kind > OP_WRITE)) {
+		if (op->progress == OP_RESTARTS)
+			return;
 		if (CONF(faults) && op->progress == OP_FAULTS) {
 			op->stage = 0;
 			return;
@@ -583,7 +608,7 @@ static __always_inline int mapping_call_begins(void *ctx, bool perf, u64 nr)
 		t->op.offset = m.err ? OFFSET_UNKNOWN : m.offset;
 		t->op.len = call_arg(regs, 1, compat);
 	}
-	op_start(&t->op, CALL_KIND(desc), OP_ACTIVE, bpf_ktime_get_ns());
+	call_starts(&t->op, regs, CALL_KIND(desc), OP_ACTIVE);
 	return 0;
 }
 

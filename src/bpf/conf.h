@@ -106,6 +106,7 @@ enum call_offset {
 	OFFSET_OF_MAPPING,  /* munmap: an operation if the mapping is known to have a file */
 	OFFSET_SOCKET_PATH, /* an operation if the second argument is the path of a socket */
 	OFFSET_BPF_PATH,    /* an operation if the first argument is a command with a path */
+	OFFSET_SIGRETURN,   /* never an operation: a signal's handler returns */
 };
 
 /* A file to trace, or a directory: with all files below it in its file system. */

@@ -8,13 +8,16 @@
 
 #include "done.bpf.h"
 #include "file.bpf.h"
+#include "restart.bpf.h"
 
 /* Starts an operation. The caller has set its file, unless @progress is OP_BEGUN. The stage is
  * written last: until then no switch reads the other members. */
 static __always_inline void op_start(struct op *op, u32 kind, enum op_progress progress, u64 now)
 {
 	if (op->stage) {
-		if (!CONF(faults) || op->progress != OP_FAULTS)
+		if (op->progress == OP_RESTARTS && progress == OP_FAULTS)
+			return;
+		if (op->progress != OP_RESTARTS && (!CONF(faults) || op->progress != OP_FAULTS))
 			count_lost(LOST_UNMATCHED_START);
 		op->stage = 0;
 		barrier();

@@ -50,13 +50,15 @@ enum { FRAMES = 6 };
 
 /* How far an operation has come. Up to OP_BEGUN, call_ends() needs a closer look. */
 enum op_progress {
-	OP_IDLE,    /* no operation */
-	OP_ASYNC,   /* a request of io_uring or libaio */
-	OP_FAULTS,  /* a page fault */
-	OP_EXECS,   /* a call of kind exec, whose file is known when it has succeeded */
-	OP_BEGUN,   /* a call whose file is learnt in vfs_read() or vfs_write() */
-	OP_ACTIVE,  /* a call whose file is known */
-	OP_RETURNS, /* a call that returns from the file system */
+	OP_IDLE,     /* no operation */
+	OP_ASYNC,    /* a request of io_uring or libaio */
+	OP_FAULTS,   /* a page fault */
+	OP_EXECS,    /* a call of kind exec, whose file is known when it has succeeded */
+	OP_RESTARTS, /* no operation: the thread may go on with one which is put aside; see
+		      * restart.bpf.h */
+	OP_BEGUN,    /* a call whose file is learnt in vfs_read() or vfs_write() */
+	OP_ACTIVE,   /* a call whose file is known */
+	OP_RETURNS,  /* a call that returns from the file system */
 };
 
 /* Progress, running layer and depth of nested layer functions, as one number. */
@@ -205,6 +207,7 @@ struct task_state {
 	u64 client[2];   /* of a thread of nfsd, with BY_CLIENT: the address of its client */
 	u8 row_slot;     /* slot of the row to which an operation was added last */
 	u8 fault_slot;   /* slot of the row to which a minor fault was added last */
+	u8 interrupted;  /* the thread has an entry in @interrupted */
 	u16 io_interval; /* the low half of live.interval when @io_ns was added to */
 	u64 io_ns;       /* time in operations in this interval; only with conf.busiest */
 };
@@ -362,6 +365,24 @@ struct {
 	__type(key, u64);
 	__type(value, struct task_state);
 } tasks_overflown SEC(".maps");
+
+/* The operation of a call which a signal has interrupted; see restart.bpf.h. */
+struct interrupted {
+	struct op op;
+	u64 since; /* when the call returned */
+	u64 sp;    /* the stack pointer of user code, and the call's number */
+	u64 nr;
+	u8 handled; /* a handler runs first */
+};
+
+/* By address of the thread's task_struct. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u64);
+	__type(value, struct interrupted);
+} interrupted SEC(".maps");
 
 /* The segments of operations in progress. Each slot of @tasks, and each of @async_ops, owns one
  * list at a time, written by the writers of its operation. Entry 0 belongs to nobody. */
@@ -816,6 +837,7 @@ _Static_assert(sizeof(zeroes) >= sizeof(struct helper_sums), "helper_sums");
 _Static_assert(sizeof(zeroes) >= sizeof(struct helper), "helper");
 _Static_assert(sizeof(zeroes) >= sizeof(struct task_state), "task_state");
 _Static_assert(sizeof(zeroes) >= sizeof(struct turn), "turn");
+_Static_assert(sizeof(zeroes) >= sizeof(struct interrupted), "interrupted");
 _Static_assert(sizeof(zeroes) >= sizeof(struct server_request), "server_request");
 
 volatile struct live live;

@@ -164,7 +164,7 @@ static __always_inline struct task_state *task_create(u64 task)
 	if (!bpf_map_update_elem(&task_owners, &slot, &slot, BPF_NOEXIST)) {
 		t->busy = 0;
 		t->io_ns = 0;
-		t->ring_entered = t->rings = 0;
+		t->ring_entered = t->rings = t->interrupted = 0;
 		if (CONF(segments) && !t->op.segments)
 			t->op.segments = slot + 1;
 		task_set_id(t);

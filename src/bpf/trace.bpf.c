@@ -298,7 +298,9 @@ int on_exit(u64 *ctx)
 	u32 tid = p->pid;
 	struct task_state *t = task_lookup((u64)p);
 
-	if (t && t->busy && !(CONF(faults) && t->op.progress == OP_FAULTS))
+	if (t && t->interrupted)
+		interrupted_forget((u64)p);
+	else if (t && t->busy && !(CONF(faults) && t->op.progress == OP_FAULTS))
 		count_lost(LOST_UNMATCHED_START);
 	if (t && CONF(busiest))
 		busy_ends(t);

@@ -77,6 +77,17 @@ struct signal_struct {
 	struct sigpending shared_pending;
 };
 
+struct k_sigaction {
+	struct {
+		void *sa_handler;
+		unsigned long sa_flags;
+	} sa;
+};
+
+struct sighand_struct {
+	struct k_sigaction action[64];
+};
+
 struct mm_struct {
 	struct file *exe_file;
 };
@@ -97,6 +108,7 @@ struct task_struct {
 	struct nameidata *nameidata;
 	struct css_set *cgroups;
 	struct signal_struct *signal;
+	struct sighand_struct *sighand;
 	struct {
 		unsigned long sig[1];
 	} blocked;

@@ -387,6 +387,7 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 		      sc->kinds & ~(conf->aio ? 1U << OP_AIO : 0) &
 			      ~(conf->sent_ops ? 0 : 1U << OP_HANDLE),
 		      &sc->only, f->func != FUNC_NONE);
+	syscalls_fill_returns(loading.obj->rodata->calls, loading.obj->rodata->call_offsets);
 	async_uring_kinds(loading.obj->rodata->uring_kinds);
 	zone_append_set(loading.obj->rodata, f);
 	maps_configure(loading.obj->obj, sc, conf, f);

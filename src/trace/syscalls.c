@@ -239,6 +239,23 @@ void syscalls_fill(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX], unsigne
 	}
 }
 
+void syscalls_fill_returns(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX])
+{
+	static const short numbers_of[][3] = {
+		[MACHINE_X86_64] = { 15, 173, 119 },
+		[MACHINE_AARCH64] = { 139, 173, 119 },
+	};
+	const short *nr = numbers_of[MACHINE_OWN];
+	const uint16_t desc = CALL_DESC(OP_META, FILE_BY_ARGS);
+
+	calls[nr[0]] |= desc;
+	offsets[nr[0]] |= OFFSET_SIGRETURN;
+	for (int i = 1; i < 3; i++) {
+		calls[nr[i]] |= (uint16_t)(desc << 8);
+		offsets[nr[i]] |= OFFSET_SIGRETURN << 8;
+	}
+}
+
 static const char *name_of(enum machine machine, unsigned short call)
 {
 	short nr = (short)(call & ~CALL_COMPAT);

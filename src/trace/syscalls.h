@@ -37,6 +37,10 @@ bool syscalls_same(const char *called, const char *name);
 void syscalls_fill(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX], unsigned int kinds,
 		   const struct syscall_choice *only, bool vfs_tells);
 
+/* The calls with which a signal's handler returns: rt_sigreturn(), of 64 and of 32 bits, and
+ * sigreturn() of 32 bits. They are no operations; see `src/bpf/restart.bpf.h`. */
+void syscalls_fill_returns(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX]);
+
 /* Returns the name of call number @call (| CALL_COMPAT for a 32-bit call), or of an opcode, see
  * CALL_URING. "?": not in the list. Returns NULL if no list is known for the machine. */
 typedef const char *syscall_name_fn(unsigned short call);

@@ -209,7 +209,7 @@ enum {
 	PROGRESS_ASYNC = 1,  /* a request of io_uring or libaio */
 	PROGRESS_FAULTS = 2, /* a page fault */
 	PROGRESS_EXECS = 3,  /* a call of kind exec */
-	PROGRESS_ACTIVE = 5, /* this value and larger ones: a system call whose file is known */
+	PROGRESS_ACTIVE = 6, /* this value and larger ones: a system call whose file is known */
 };
 
 /* See enum throttled and enum locked in state.bpf.h. */

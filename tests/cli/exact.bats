@@ -212,3 +212,35 @@ fcntl.lockf(file, fcntl.LOCK_EX)' "$dir/file" >"$tmp/out"
 	json --arg f "$dir/file" \
 		'[.ops[] | select(.op == "lock" and .key == $f) | .total_ns > 250e6 and .total_ns < 30e9] == [true]' "$tmp/out"
 }
+
+# flock_with_alarms SIGINTERRUPT: waits for a lock for 0.4 s; an alarm comes every 50 ms
+flock_with_alarms() {
+	"$iostrata" breakdown -j --by file --op lock -- "$python" -c 'import fcntl, os, signal, sys, time
+file = open(sys.argv[1], "w")
+held = os.pipe()
+if not os.fork():
+    file = open(sys.argv[1], "w")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    os.write(held[1], b"x")
+    time.sleep(0.4)
+    os._exit(0)
+os.read(held[0], 1)
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.siginterrupt(signal.SIGALRM, sys.argv[2] == "1")
+signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+fcntl.flock(file, fcntl.LOCK_EX)
+signal.setitimer(signal.ITIMER_REAL, 0)' "$dir/file" "$1" >"$tmp/out"
+}
+
+@test "signal: a call that begins again after a handler is one operation without an error" {
+	flock_with_alarms 0
+	json --arg f "$dir/file" '[.ops[] | select(.key == $f) | [.count, .errors]] == [[2, 0]]' "$tmp/out"
+	json --arg f "$dir/file" '[.ops[] | select(.key == $f) | .max_ns > 250e6] == [true]' "$tmp/out"
+	json '[.lost[]] | add // 0 == 0' "$tmp/out"
+}
+
+@test "signal: a call that a handler makes fail is an operation with an error each time" {
+	flock_with_alarms 1
+	json --arg f "$dir/file" '[.ops[] | select(.key == $f) | .errors > 0 and .count == .errors + 2] == [true]' \
+		"$tmp/out"
+}

@@ -25,7 +25,7 @@ def max_verified() -> tuple[int, int]:
         return 270_000, 560_000
     if version < (6, 5):
         return 380_000, 1_080_000
-    return (270_000, 510_000) if version < (7, 0) else (380_000, 620_000)
+    return (270_000, 530_000) if version < (7, 0) else (380_000, 640_000)
 
 
 @suite("programs", 300)

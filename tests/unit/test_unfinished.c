@@ -18,7 +18,7 @@
 
 enum {
 	NOW = 1000,
-	ACTIVE = 5,
+	ACTIVE = 6,
 	EXECS = 3,
 	FAULTS = 2,
 	ASYNC = 1,

@@ -270,6 +270,7 @@ struct ktask {
 	char queue[24]; /* of a worker: its workqueue */
 	struct pt_regs regs;
 	struct signal_struct signal;
+	struct sighand_struct sighand;
 	struct files_struct files;
 	struct fdtable fdt;
 	struct file *fd[8];

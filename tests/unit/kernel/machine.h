@@ -110,6 +110,7 @@ static void machine_start(void)
 	};
 	MAP(task_owners, TASK_SLOTS);
 	MAP(tasks_overflown, 1024);
+	MAP(interrupted, 16);
 	MAP_ARRAY(tracked, 1024);
 	MAP_ARRAY(busiest, 2);
 	MAP(helpers, 64);
@@ -211,6 +212,7 @@ static void task_init(struct ktask *t, u32 tgid, u32 pid, const char *comm, u32 
 	t->t.fs = &root_fs;
 	t->t.files = &t->files;
 	t->t.signal = &t->signal;
+	t->t.sighand = &t->sighand;
 	t->files.fdt = &t->fdt;
 	t->fdt = (struct fdtable){ .max_fds = 8, .fd = t->fd };
 	t->cgroup = 7000 + tgid;
