@@ -391,26 +391,26 @@ struct access_size {
 };
 
 /* Errors of I/O: of all operations, or only of those that move data. For other operations these
- * errors say that a file has no device or attribute. By number, as on x86-64 and arm64, since
- * programs have no names of errors. */
+ * errors say that a file has no device or attribute, or is gone. By number, as on x86-64 and arm64,
+ * since programs have no names of errors. */
 enum { IO_ALWAYS = 1, IO_OF_DATA = 2, IO_ERRNOS = 128 };
 
 static const unsigned char io_errnos[IO_ERRNOS] = {
-	[5] = IO_ALWAYS,   /* EIO */
-	[6] = IO_OF_DATA,  /* ENXIO */
-	[19] = IO_OF_DATA, /* ENODEV */
-	[28] = IO_ALWAYS,  /* ENOSPC */
-	[30] = IO_ALWAYS,  /* EROFS */
-	[61] = IO_OF_DATA, /* ENODATA */
-	[67] = IO_ALWAYS,  /* ENOLINK */
-	[74] = IO_ALWAYS,  /* EBADMSG */
-	[84] = IO_ALWAYS,  /* EILSEQ */
-	[110] = IO_ALWAYS, /* ETIMEDOUT */
-	[116] = IO_ALWAYS, /* ESTALE */
-	[117] = IO_ALWAYS, /* EUCLEAN */
-	[121] = IO_ALWAYS, /* EREMOTEIO */
-	[122] = IO_ALWAYS, /* EDQUOT */
-	[123] = IO_ALWAYS, /* ENOMEDIUM */
+	[5] = IO_ALWAYS,    /* EIO */
+	[6] = IO_OF_DATA,   /* ENXIO */
+	[19] = IO_OF_DATA,  /* ENODEV */
+	[28] = IO_ALWAYS,   /* ENOSPC */
+	[30] = IO_ALWAYS,   /* EROFS */
+	[61] = IO_OF_DATA,  /* ENODATA */
+	[67] = IO_ALWAYS,   /* ENOLINK */
+	[74] = IO_ALWAYS,   /* EBADMSG */
+	[84] = IO_ALWAYS,   /* EILSEQ */
+	[110] = IO_ALWAYS,  /* ETIMEDOUT */
+	[116] = IO_OF_DATA, /* ESTALE: a file handle outlives its file, as those of cgroups do */
+	[117] = IO_ALWAYS,  /* EUCLEAN */
+	[121] = IO_ALWAYS,  /* EREMOTEIO */
+	[122] = IO_ALWAYS,  /* EDQUOT */
+	[123] = IO_ALWAYS,  /* ENOMEDIUM */
 };
 
 /*

@@ -122,8 +122,8 @@ static void add_counts_errors_and_keeps_the_maximum(void **state)
 static void errors_of_io(void **state)
 {
 	static const int always[] = { EIO,     ENOSPC, EROFS,     EDQUOT,  ETIMEDOUT, EUCLEAN,
-				      EBADMSG, EILSEQ, EREMOTEIO, ENOLINK, ESTALE,    ENOMEDIUM };
-	static const int of_data[] = { ENXIO, ENODEV, ENODATA };
+				      EBADMSG, EILSEQ, EREMOTEIO, ENOLINK, ENOMEDIUM };
+	static const int of_data[] = { ENXIO, ENODEV, ENODATA, ESTALE };
 	int n = 0, n_meta = 0;
 
 	(void)state;
