@@ -169,6 +169,7 @@ void snapshot_free(struct snapshot *sn)
 		unfinished_free(&sn->unfinished[i]);
 	for (size_t i = 0; i < sn->n_hung; i++)
 		hung_free(&sn->hung[i]);
+	free(sn->disks);
 	free(sn->files);
 	free(sn->unfinished);
 	free(sn->hung);

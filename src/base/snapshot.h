@@ -152,6 +152,12 @@ struct losses_sum {
 	uint64_t missed;
 };
 
+/* How long a disk had requests in progress in the interval, as the kernel counts it. */
+struct disk_busy {
+	char disk[32]; /* as in rq_row */
+	uint64_t busy_ns;
+};
+
 struct snapshot {
 	struct op_row *ops; /* not sorted */
 	size_t n_ops;
@@ -177,6 +183,8 @@ struct snapshot {
 	size_t n_files;
 	struct thread *threads; /* by id */
 	size_t n_threads;
+	struct disk_busy *disks; /* only of serve; partitions, too */
+	size_t n_disks;
 	const struct devices *devices; /* of the machine; NULL: not known */
 	uint64_t unnamed_cgroups; /* after container_rows(): cgroups whose container is not known */
 	uint64_t duration_ns;

@@ -18,24 +18,27 @@
 #include "common/breakdown_opts.h"
 #include "host/container.h"
 #include "host/container_names.h"
+#include "host/diskstats.h"
 #include "run/listener.h"
 #include "run/io.h"
 #include "serve/feed.h"
 #include "serve/listen.h"
 #include "serve/process.h"
+#include "serve/totals.h"
 
 struct serve {
 	struct io_run io;
 	/* options */
 	const char *listen, *token_file;
 	int by, buckets;
-	uint64_t keys_max;
+	uint64_t keys_max, series;
 	/* state */
 	struct listening listening;
 	struct serve_conf conf;
 	struct utsname uts;
 	struct listener listener;
 	struct container_names names;
+	struct diskstats diskstats;
 	int statm;
 };
 
@@ -48,7 +51,7 @@ static const struct opt_choice by_choices[] = {
 
 static const struct opt_choice by_also[] = { { "command", BY_COMM }, {} };
 
-static const struct opt_choice buckets_choices[] = { { "25", 25 }, { "50", 50 }, {} };
+static const struct opt_choice buckets_choices[] = { { "9", 9 }, { "25", 25 }, { "50", 50 }, {} };
 
 static const struct opt serve_opts[] = {
 	{ 0, "listen", OPT_STRING(struct serve, listen), .arg = "ADDRESS:PORT",
@@ -67,7 +70,12 @@ static const struct opt metrics_opts[] = {
 	  .help = "with --by: labels for at most this many keys, the most used; others count as "
 		  "\"other\" (default: 100)" },
 	{ 0, "buckets", OPT_CHOICE(struct serve, buckets, buckets_choices), .arg = "N",
-	  .help = "buckets of a histogram: one per octave, or two (default: 25)" },
+	  .help = "buckets of a histogram: one for three octaves, for each octave, or for each "
+		  "half (default: 25; with --by 9)" },
+	{ 0, "series", OPT_UINT(struct serve, series), .arg = "N", .min = SERIES_MIN,
+	  .max = 10000000,
+	  .help = "at most this many series; what has no room counts in rows \"other\" "
+		  "(default: 2000; with --by 5000)" },
 	{},
 };
 
@@ -98,7 +106,14 @@ static const struct opt_table table = {
 	.examples = examples,
 };
 
-enum { KEYS_MAX = 100 }; /* without --max-keys */
+enum {
+	KEYS_MAX = 100, /* without --max-keys */
+	/* without --series and --buckets; with --by: */
+	SERIES = 2000,
+	SERIES_BY = 5000,
+	BUCKETS = 25,
+	BUCKETS_BY = 9,
+};
 
 static struct serve *serve_of(struct run *r)
 {
@@ -154,6 +169,7 @@ static void conf_fill(struct serve *s)
 	s->conf.listener = s->listening.fd;
 	s->conf.buckets = s->buckets;
 	s->conf.keys_max = s->keys_max;
+	s->conf.series = s->series;
 	s->conf.version = IOSTRATA_VERSION;
 }
 
@@ -183,6 +199,10 @@ static int resolve(struct run *r, struct reason *why)
 		return reason_set(why, EXIT_USAGE, "--max-keys has no meaning without --by");
 	if (!s->keys_max)
 		s->keys_max = KEYS_MAX;
+	if (!s->series)
+		s->series = s->by == BY_NONE ? SERIES : SERIES_BY;
+	if (!s->buckets)
+		s->buckets = s->by == BY_NONE ? BUCKETS : BUCKETS_BY;
 	if (filters_check_kinds(&r->opts.filters, LAYER_OPS, NULL, why) ||
 	    listen_open(s->listen, &s->listening, why))
 		return -1;
@@ -233,6 +253,7 @@ static int report(struct run *r, struct snapshot *sn)
 
 	if (err || s->listener.pid <= 0)
 		return err;
+	sn->disks = diskstats_interval(&s->diskstats, &sn->n_disks);
 	feed_self(&self, s->statm);
 	/* the end of the interval, not now: intervals must not overlap on the page */
 	self.until_ns -= clock_ns() - sn->taken_ns;
@@ -266,6 +287,7 @@ static void close_both(struct run *r)
 
 	listener_end(&s->listener);
 	container_names_done(&s->names);
+	diskstats_done(&s->diskstats);
 	io_source.close(r);
 	if (s->statm >= 0)
 		close(s->statm);
@@ -280,11 +302,11 @@ static int serve(int argc, char **argv)
 	struct serve s = {
 		.io.report = report,
 		.listen = "127.0.0.1:9740",
-		.buckets = 25,
 		.statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC),
 	};
 
 	source.close = close_both;
+	diskstats_open(&s.diskstats);
 	return run_main(&s.io.run, &ops, &cmd_serve, argc, argv);
 }
 

@@ -104,6 +104,7 @@ char *feed_pack(const struct snapshot *sn, const struct missing *missing,
 	fwrite(self, sizeof(*self), 1, f);
 	put_missing(f, missing);
 	put_rows(f, sn);
+	put_bytes(f, sn->disks, sn->n_disks * sizeof(*sn->disks));
 	put_bytes(f, d ? d->list : NULL, d ? d->n * sizeof(*d->list) : 0);
 	put_bytes(f, d ? d->links : NULL, d ? d->n_links * sizeof(*d->links) : 0);
 	err = ferror(f);
@@ -277,6 +278,7 @@ static void take_snapshot(struct reader *r, const struct snapshot *from, struct 
 	to->helpers = NULL;
 	to->sites = NULL;
 	to->threads = NULL;
+	to->disks = NULL;
 	to->files = NULL; /* no row of this command has several */
 	to->n_files = 0;
 	to->ops = rows_alloc(r, from->n_ops, sizeof(*to->ops));
@@ -325,6 +327,8 @@ int feed_unpack(const void *frame, size_t len, struct feed *ret)
 		take_missing(&r, &f);
 	if (!r.err)
 		take_snapshot(&r, &from, &f.sn);
+	f.sn.disks = take_bytes(&r, &n);
+	f.sn.n_disks = n / sizeof(*f.sn.disks);
 	f.devices.list = take_bytes(&r, &n);
 	f.devices.n = f.devices.cap = n / sizeof(*f.devices.list);
 	for (size_t i = 0; i < f.devices.n; i++)

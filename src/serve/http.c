@@ -90,6 +90,7 @@ static int parse_header(char *line, struct http_request *rq)
 		{ "Cookie", &rq->cookie },
 		{ "Origin", &rq->origin },
 		{ "Sec-Fetch-Site", &rq->fetch_site },
+		{ "X-Prometheus-Scrape-Timeout-Seconds", &rq->scrape_timeout },
 	};
 	const char *value;
 

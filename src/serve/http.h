@@ -33,6 +33,7 @@ struct http_request {
 	const char *path;  /* without the query */
 	const char *query; /* "" if there is none */
 	const char *host, *accept, *accept_encoding, *authorization, *cookie, *origin, *fetch_site;
+	const char *scrape_timeout; /* a scraper has sent the request */
 };
 
 struct http_answer {

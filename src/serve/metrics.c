@@ -24,6 +24,7 @@ struct writer {
 	const char *family;      /* without "_total" */
 	char labels[LABELS_CAP]; /* of the present row, without braces */
 	size_t labels_len;
+	struct total zero; /* see shown() */
 	char bounds[BOUNDS_MAX + 1][sizeof(",le=\"18446744073.709551615\"")];
 };
 
@@ -92,10 +93,15 @@ static void add_key(struct writer *w, const struct total_key *total, const struc
 		add_labels(w, key_label_names(w->totals->by), key);
 }
 
+static const char *op_label(unsigned int op)
+{
+	return op == OPS_OTHER ? "other" : op_name(op);
+}
+
 static void labels_of_op(struct writer *w, const struct total *t)
 {
 	labels_begin(w);
-	add_label(w, "op", op_name(t->key.op));
+	add_label(w, "op", op_label(t->key.op));
 	add_label(w, "fs", t->key.of);
 	add_key(w, &t->key, t->owner);
 }
@@ -165,6 +171,18 @@ static void put_hist(struct writer *w, const uint64_t *buckets, uint64_t sum_ns)
 	put_count(w, "_count", "", n);
 }
 
+/* What to show for @t: a new row is shown with 0 until a scraper has seen it. Valid until the next
+ * call. */
+static const struct total *shown(struct writer *w, const struct total *t)
+{
+	if (!t->place || t->place->counts)
+		return t;
+	w->zero = (struct total){ .key = t->key, .owner = t->owner };
+	if (t->key.kind == PLACE_OPS)
+		w->zero.measured = t->measured;
+	return &w->zero;
+}
+
 static void put_strata(struct writer *w, const struct total *t)
 {
 	char extra[32];
@@ -184,8 +202,14 @@ static void put_counts(struct writer *w, const struct total *list,
 {
 	for (const struct total *t = list; t; t = t->hh.next) {
 		labels_of(w, t);
-		put_count(w, "_total", "", *(const uint64_t *)((const char *)t + offset));
+		put_count(w, "_total", "", *(const uint64_t *)((const char *)shown(w, t) + offset));
 	}
+}
+
+static void put_errors(struct writer *w, const struct total *t)
+{
+	put_count(w, "_total", ",class=\"io\"", t->io_errors);
+	put_count(w, "_total", ",class=\"other\"", t->errors - t->io_errors);
 }
 
 static void put_ops(struct writer *w)
@@ -196,12 +220,12 @@ static void put_ops(struct writer *w)
 		   "Elapsed time of I/O operations that ended.");
 	for (t = ops; t; t = t->hh.next) {
 		labels_of_op(w, t);
-		put_hist(w, t->buckets, t->total_ns);
+		put_hist(w, shown(w, t)->buckets, shown(w, t)->total_ns);
 	}
 	put_family(w, "iostrata_operation_seconds", "counter",
 		   "The same time by stratum: the strata add up to it.");
 	for (t = ops; t; t = t->hh.next)
-		put_strata(w, t);
+		put_strata(w, shown(w, t));
 	put_family(w, "iostrata_operation_bytes", "counter",
 		   "Bytes read or written by operations.");
 	put_counts(w, ops, labels_of_op, offsetof(struct total, bytes));
@@ -209,8 +233,7 @@ static void put_ops(struct writer *w)
 		   "Operations that failed: with an I/O error, or with another error.");
 	for (t = ops; t; t = t->hh.next) {
 		labels_of_op(w, t);
-		put_count(w, "_total", ",class=\"io\"", t->io_errors);
-		put_count(w, "_total", ",class=\"other\"", t->errors - t->io_errors);
+		put_errors(w, shown(w, t));
 	}
 }
 
@@ -227,15 +250,17 @@ static void put_rqs(struct writer *w)
 	const struct total *t, *rqs = w->totals->rqs;
 
 	put_family(w, "iostrata_request_duration_seconds", "histogram",
-		   "Time of block requests in driver and device, from dispatch to completion.");
+		   "Time of block requests in driver and device, from dispatch to completion: "
+		   "the part device alone. iostrata_request_seconds has tag and queue, too.");
 	for (t = rqs; t; t = t->hh.next) {
 		labels_of_rq(w, t);
-		put_hist(w, t->buckets, t->device_ns);
+		put_hist(w, shown(w, t)->buckets, shown(w, t)->device_ns);
 	}
 	put_family(w, "iostrata_request_seconds", "counter",
-		   "Time of block requests by part: waiting for a tag, in a queue, at the device.");
+		   "Time of block requests by part: waiting for a tag, in a queue, at the device. "
+		   "Only the part device is in iostrata_request_duration_seconds.");
 	for (t = rqs; t; t = t->hh.next)
-		put_parts(w, t);
+		put_parts(w, shown(w, t));
 	put_family(w, "iostrata_request_bytes", "counter", "Bytes of block requests.");
 	put_counts(w, rqs, labels_of_rq, offsetof(struct total, bytes));
 	put_family(w, "iostrata_request_errors", "counter", "Block requests that failed.");
@@ -260,24 +285,26 @@ static void put_servers(struct writer *w)
 	if (!list)
 		return;
 	put_family(w, "iostrata_server_request_duration_seconds", "histogram",
-		   "Time of requests to file servers and FUSE daemons, from sending to answer.");
+		   "Time of requests to file servers and FUSE daemons, from sending to answer: "
+		   "the part server alone.");
 	for (t = list; t; t = t->hh.next) {
 		labels_of_server(w, t);
-		put_hist(w, t->buckets, t->served.server_ns);
+		put_hist(w, shown(w, t)->buckets, shown(w, t)->served.server_ns);
 	}
 	put_family(w, "iostrata_server_request_seconds", "counter",
 		   "Time of requests to servers by part: waiting for a slot, waiting to be sent, "
 		   "with the server.");
 	for (t = list; t; t = t->hh.next)
-		put_server_parts(w, t);
+		put_server_parts(w, shown(w, t));
 	put_family(w, "iostrata_server_request_bytes", "counter",
 		   "Bytes sent to servers and received from them, headers included.");
 	for (t = list; t; t = t->hh.next) {
 		if (!protocol_at(t->key.op)->has_bytes)
 			continue;
 		labels_of_server(w, t);
-		put_count(w, "_total", ",direction=\"sent\"", t->bytes);
-		put_count(w, "_total", ",direction=\"received\"", t->served.received_bytes);
+		put_count(w, "_total", ",direction=\"sent\"", shown(w, t)->bytes);
+		put_count(w, "_total", ",direction=\"received\"",
+			  shown(w, t)->served.received_bytes);
 	}
 	put_family(w, "iostrata_server_request_errors", "counter",
 		   "Requests to servers that were answered with an error.");
@@ -297,17 +324,55 @@ static void put_depths(struct writer *w)
 		   "device time of the requests that ended.");
 	for (; t && w->totals->duration_ns; t = t->hh.next) {
 		labels_begin(w);
-		add_label(w, "disk", t->disk);
+		add_label(w, "disk", t->key.of);
 		text_put(&w->out, "%s{%s} %.6f\n", w->family, w->labels,
 			 (double)t->device_ns / w->totals->duration_ns);
 	}
 }
 
+/* Of the kernel, as iostat has it: rate() of it is %util. */
+static void put_busy_times(struct writer *w)
+{
+	const struct disk_total *t = w->totals->disks;
+
+	put_family(w, "iostrata_device_busy_seconds", "counter",
+		   "Time in which the disk had requests in progress, as iostat counts it.");
+	for (; t; t = t->hh.next) {
+		if (!t->has_busy)
+			continue;
+		labels_begin(w);
+		add_label(w, "disk", t->key.of);
+		put_seconds(w, "_total", "", t->busy_ns);
+	}
+}
+
+static void put_folded(struct writer *w, const char *of, enum place_kind kind)
+{
+	labels_begin(w);
+	add_label(w, "of", of);
+	put_count(w, "", "", places_folded(&w->totals->places, kind));
+}
+
+/* What the budget of series allows, and what it costs. */
+static void put_budget(struct writer *w)
+{
+	put_family(w, "iostrata_series_budget", "gauge", "Series at most, by --series.");
+	put_one(w, "", w->m->series);
+	put_family(w, "iostrata_series", "gauge",
+		   "Series of this budget that are taken, with those held for all others.");
+	put_one(w, "", totals_series(w->totals));
+	put_family(w, "iostrata_series_folded", "gauge",
+		   "Rows of the last minutes that count in \"other\", for lack of series.");
+	put_folded(w, "operations", PLACE_OPS);
+	put_folded(w, "requests", PLACE_RQS);
+	put_folded(w, "server_requests", PLACE_SERVERS);
+}
+
 static void labels_of_busy(struct writer *w, const struct busy_total *t)
 {
 	labels_begin(w);
-	add_label(w, "op", op_name(t->key.op));
-	add_label(w, "fs", t->key.fs);
+	add_label(w, "op", op_label(t->key.op));
+	add_label(w, "fs", t->key.of);
 	if (t->key.disk[0])
 		add_label(w, "disk", t->key.disk);
 }
@@ -424,8 +489,10 @@ int metrics_write(FILE *f, const struct metrics *m, bool open)
 	put_rqs(&w);
 	put_servers(&w);
 	put_depths(&w);
+	put_busy_times(&w);
 	put_in_progress(&w);
 	put_honesty(&w);
+	put_budget(&w);
 	put_costs(&w);
 	if (open)
 		text_put(&w.out, "# EOF\n");

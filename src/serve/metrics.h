@@ -18,6 +18,7 @@ struct metrics {
 	const struct totals *totals;
 	const char *version;
 	const struct breakdown_view *view; /* .missing: the figures not measured; hostile */
+	unsigned int series;               /* the budget */
 	/* both processes of the tool together */
 	uint64_t cpu_ns;
 	uint64_t resident_bytes; /* 0: not known */

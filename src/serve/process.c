@@ -134,6 +134,7 @@ static struct made *metrics_made(struct process *p, int format)
 		.version = p->conf->version,
 		.view = &p->view,
 		.start_ns = p->start_ns,
+		.series = p->conf->series,
 	};
 	FILE *f;
 
@@ -208,6 +209,8 @@ static void answer_metrics(struct process *p, const struct http_request *rq, str
 
 	answer_made(p, c, gzip ? zipped_made(p, format) : metrics_made(p, format), types[format],
 		    gzip);
+	/* Prometheus, and others which compute as it does, send this */
+	totals_scraped(&p->totals, rq->scrape_timeout);
 }
 
 /* If the address has the token, the browser stores it for the requests of the page. */
@@ -372,9 +375,11 @@ int serve_process(const struct serve_conf *conf, int feed, void (*warn)(const st
 	/* else glibc keeps the memory of texts of megabytes, in pieces, when they are freed */
 	mallopt(M_MMAP_THRESHOLD, LARGE);
 	p.view.missing = &p.last.missing;
-	totals_init(&p.totals, conf->view.by, conf->buckets, conf->keys_max);
+	totals_init(&p.totals, conf->view.by, conf->buckets, conf->keys_max, conf->series);
+	p.totals.shows_pseudo = conf->view.fs_filter.n;
 	tzset(); /* reads a file */
 	err = process_open(&p, feed);
+	err = err ? err : totals_show_others(&p.totals);
 	if (!err) {
 		if (privilege_drop_all(why))
 			warn(why);

@@ -15,7 +15,7 @@ struct serve_conf {
 	int listener; /* a listening socket */
 	struct guard guard;
 	struct breakdown_view view; /* of /api/breakdown; .missing comes with the feed */
-	unsigned int buckets, keys_max;
+	unsigned int buckets, keys_max, series;
 	const char *version;
 };
 

@@ -231,6 +231,7 @@ reads() {
 	head -c 256 /dev/zero | tr '\0' x >"$tmp/token" # and not its first 255 characters
 	expect 1 serve --token-file "$tmp/token"
 	expect 2 serve --by pid
+	expect 2 serve --series 499
 	expect 2 serve --buckets 26
 	expect 2 serve 1
 	expect 125 serve -- true
@@ -313,6 +314,35 @@ reads() {
 		grep -v '^#\|^process' "$file" | sed 's/ .*//'
 	done | sort | uniq -c | awk '$1 != 2' >"$tmp/differ"
 	[[ ! -s $tmp/differ ]] || { cat "$tmp/differ"; false; }
+}
+
+@test "serve: with 300 commands on several file systems, the series stay in the budget, and no byte is left out" {
+	mount -t tmpfs tmpfs "$(mktemp -d "$tmp/mount.XXX")" || skip "no tmpfs"
+	there=("$tmp" "$tmp"/mount.*)
+	serve --by comm --series 700 --op read
+	scraped=(-H 'X-Prometheus-Scrape-Timeout-Seconds: 1')
+	fetch /metrics "${scraped[@]}" >"$tmp/first"
+	bytes() { awk '/^iostrata_operation_bytes_total/ { n += $NF } END { print n + 0 }' "$1"; }
+	"$python" - "${there[@]}" <<-'PY'
+		import os, sys
+		fds = [os.open(f"{there}/file", os.O_RDWR | os.O_CREAT) for there in sys.argv[1:]]
+		for fd in fds:
+		    os.pwrite(fd, bytes(4096), 0)
+		for i in range(300):
+		    with open("/proc/self/comm", "w") as comm:
+		        comm.write(f"name{i}")
+		    for fd in fds:
+		        os.pread(fd, 4096, 0)
+	PY
+	all() {
+		fetch /metrics "${scraped[@]}" >"$tmp/metrics"
+		(($(bytes "$tmp/metrics") - $(bytes "$tmp/first") >= 600 * 4096))
+	}
+	wait_until all
+	umount "$tmp"/mount.*
+	(($(grep -c '^[^#]' "$tmp/metrics") <= 700))
+	grep -q '^iostrata_series_budget 700$' "$tmp/metrics"
+	(($(sed -n 's/^iostrata_series //p' "$tmp/metrics") <= 700))
 }
 
 @test "serve: hostile and too many names of commands are made safe and limited" {
@@ -417,7 +447,7 @@ slow_scrape_ms() {
 }
 
 @test "serve: clients that read no answers do not fill the memory" {
-	serve --by comm --max-keys 1000 --buckets 50 --op read
+	serve --by comm --max-keys 1000 --buckets 50 --series 100000 --op read
 	"$python" - "$tmp/file" <<-'PY'
 		import os, sys
 		fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
@@ -455,7 +485,7 @@ cpu_ns() { local ns _; read -r ns _ <"/proc/$1/schedstat" && echo "$ns"; }
 
 @test "serve: with 2,000 series, both processes need less than 25 MB and 20 ms of CPU a second" {
 	echo text >"$tmp/file"
-	serve --by comm --op read --file "$tmp/file"
+	serve --by comm --buckets 25 --series 10000 --op read --file "$tmp/file"
 	"$python" - "$tmp/file" <<-'PY'
 		import os, sys
 		fd = os.open(sys.argv[1], os.O_RDONLY)

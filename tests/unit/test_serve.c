@@ -20,6 +20,8 @@
 #include "serve/totals.h"
 #include "show/breakdown.h"
 
+enum { NO_LIMIT = 10000000 }; /* of series */
+
 /* Nothing is missing: all is measured. */
 static const struct missing nothing;
 
@@ -113,10 +115,13 @@ static double value_of(const char *text, const char *series)
 
 static void test_bounds(void **state)
 {
+	static const unsigned int choices[] = { 9, 25, 50 };
 	struct bounds b;
 
 	(void)state;
-	for (unsigned int buckets = 25; buckets <= 50; buckets += 25) {
+	for (int choice = 0; choice < 3; choice++) {
+		unsigned int buckets = choices[choice];
+
 		bounds_set(&b, buckets);
 		assert_int_equal(b.n, buckets - 1);
 		for (unsigned int i = 1; i < b.n; i++)
@@ -140,7 +145,7 @@ static void test_text(void **state)
 	char *text;
 
 	(void)state;
-	totals_init(&t, BY_NONE, 25, 100);
+	totals_init(&t, BY_NONE, 25, 100, NO_LIMIT);
 	add(&t, nobody, 1, 1023, 1);
 	add(&t, nobody, 1, 1024, 2);
 	text = text_of(&t, false);
@@ -193,7 +198,7 @@ static void test_missing(void **state)
 	char *text;
 
 	(void)state;
-	totals_init(&t, BY_NONE, 50, 100);
+	totals_init(&t, BY_NONE, 50, 100, NO_LIMIT);
 	sample(&sn, nobody, 1, 1000);
 	sn.ops[0].missing_layers = 1U << ST_FS;
 	assert_int_equal(totals_add(&t, &sn, &no_vfs), 0);
@@ -240,7 +245,7 @@ static void test_reasons(void **state)
 
 	(void)state;
 	missing_fill(&missing, "a \"reason\" \\ with\n all");
-	totals_init(&t, BY_NONE, 25, 100);
+	totals_init(&t, BY_NONE, 25, 100, NO_LIMIT);
 	text = text_without(&t, &missing, false);
 	for (int i = 0; i < NAMES; i++) {
 		snprintf(line, sizeof(line),
@@ -263,7 +268,7 @@ static void test_hostile(void **state)
 	char *text, small[8];
 
 	(void)state;
-	totals_init(&t, BY_COMM, 25, 100);
+	totals_init(&t, BY_COMM, 25, 100, NO_LIMIT);
 	add(&t, comms, 4, 1000, 1);
 	text = text_of(&t, false);
 	assert_line(text, "iostrata_operation_duration_seconds_count{op=\"read\",fs=\"ext4\","
@@ -310,7 +315,7 @@ static void test_keys(void **state)
 	char *text;
 
 	(void)state;
-	totals_init(&t, BY_COMM, 25, 2);
+	totals_init(&t, BY_COMM, 25, 2, NO_LIMIT);
 	add(&t, first, 2, 1000, now++);
 	add(&t, first, 3, 1000, now++);
 	text = text_of(&t, false);
@@ -352,7 +357,7 @@ static void test_called_other(void **state)
 	char *text;
 
 	(void)state;
-	totals_init(&t, BY_COMM, 25, 1);
+	totals_init(&t, BY_COMM, 25, 1, NO_LIMIT);
 	add(&t, comms, 3, 1000, 1);
 	text = text_of(&t, false);
 	assert_float_equal(value_of(text, count), 2 * 23, 0.1);
@@ -385,14 +390,14 @@ static void test_keys_return(void **state)
 	char *text;
 
 	(void)state;
-	totals_init(&t, BY_COMM, 25, 1);
+	totals_init(&t, BY_COMM, 25, 1, NO_LIMIT);
 	add(&t, a, 1, 1000, 1);
-	add(&t, b, 1, 1000000000, 2);
+	add(&t, b, 1, 1000000000, 1 + KEY_COUNTS_NS);
 	assert_int_equal(t.keys.n_leaving, 1);
 	text = text_of(&t, false);
 	assert_non_null(strstr(text, "_request_bytes_total{disk=\"sda\",op=\"write\",comm=\"a\"}"));
 	free(text);
-	add(&t, a, 1, 100000000000, 3);
+	add(&t, a, 1, 100000000000, 1 + 2 * KEY_COUNTS_NS);
 	assert_int_equal(t.keys.n_shown, 1);
 	assert_int_equal(t.keys.n_leaving, 1); /* the other one, now */
 	text = text_of(&t, false);
@@ -400,7 +405,7 @@ static void test_keys_return(void **state)
 	assert_null(strstr(strstr(text, series) + 1, series));
 	free(text);
 	/* when the other one is gone, so are its sums of operations and of requests */
-	add(&t, a, 1, 1000, 3 + KEY_LEAVES_NS);
+	add(&t, a, 1, 1000, 1 + 2 * KEY_COUNTS_NS + KEY_LEAVES_NS);
 	assert_int_equal(t.keys.n_leaving, 0);
 	assert_int_equal(HASH_COUNT(t.ops), 1);
 	assert_int_equal(HASH_COUNT(t.rqs), 1);
@@ -420,10 +425,11 @@ static void test_use_fades(void **state)
 	char *text;
 
 	(void)state;
-	totals_init(&t, BY_COMM, 25, 1);
-	add_ops(&t, once, 1, 1000000, now++);
+	totals_init(&t, BY_COMM, 25, 1, NO_LIMIT);
+	add_ops(&t, once, 1, 1000000, now);
 	for (int i = 0; i < LATE; i++) {
-		add_ops(&t, always, 1, 1000, now++);
+		now += NS_PER_S;
+		add_ops(&t, always, 1, 1000, now);
 		if (i == EARLY) {
 			text = text_of(&t, false);
 			assert_null(strstr(text, shown));
@@ -465,7 +471,7 @@ static void test_containers(void **state)
 	char *text;
 
 	(void)state;
-	totals_init(&t, BY_CONTAINER, 25, 100);
+	totals_init(&t, BY_CONTAINER, 25, 100, NO_LIMIT);
 	sample(&sn, nobody, 5, 1000);
 	row_of(&sn.ops[0], &of_pod, NULL);
 	row_of(&sn.ops[1], &named, NULL);
@@ -501,7 +507,7 @@ static void test_many_keys(void **state)
 	(void)state;
 	for (int i = 0; i < KEYS; i++)
 		snprintf(names[i], sizeof(names[i]), "k%d", i);
-	totals_init(&t, BY_COMM, 25, MAX);
+	totals_init(&t, BY_COMM, 25, MAX, NO_LIMIT);
 	for (uint64_t i = 0; i < ROUNDS; i++) {
 		for (int j = 0; j < 3; j++)
 			comms[j] = names[(i * 7 + j * 31 + i * i * j) % KEYS];
@@ -529,25 +535,25 @@ static void test_crowd(void **state)
 
 	(void)state;
 	assert_true(comms && names);
-	totals_init(&t, BY_COMM, 25, 3);
+	totals_init(&t, BY_COMM, 25, 3, NO_LIMIT);
 	begin = clock_read(CLOCK_PROCESS_CPUTIME_ID);
 	for (int round = 0; round < ROUNDS; round++) {
 		for (int i = 0; i < CROWD; i++) {
 			snprintf(names[i], sizeof(names[i]), "%d.%d", round, i);
 			comms[i] = names[i];
 		}
-		add(&t, comms, CROWD, 1000, now++);
+		add(&t, comms, CROWD, 1000, now += KEY_COUNTS_NS);
 		assert_true(HASH_COUNT(t.keys.list) <= 100);
 	}
-	add(&t, busy, 1, 1000000000, now++);
+	add(&t, busy, 1, 1000000000, now += KEY_COUNTS_NS);
 	text = text_of(&t, false);
 	assert_non_null(strstr(text, "comm=\"busy\""));
 	free(text);
 	totals_done(&t);
 	/* all of them have labels, and lose them to others */
-	totals_init(&t, BY_COMM, 25, MAX);
-	add(&t, comms, MAX, 1000, now++);
-	add(&t, comms + MAX, MAX, 10000, now++);
+	totals_init(&t, BY_COMM, 25, MAX, NO_LIMIT);
+	add(&t, comms, MAX, 1000, now);
+	add(&t, comms + MAX, MAX, 10000, now += KEY_COUNTS_NS);
 	assert_int_equal(t.keys.n_leaving, MAX - 1); /* the first has the requests, too */
 	now += KEY_LEAVES_NS;
 	add(&t, busy, 1, 1000000000, now++);
@@ -572,7 +578,7 @@ static void test_cost(void **state)
 		snprintf(names[i], sizeof(names[i]), "k%d", i);
 		comms[i] = names[i];
 	}
-	totals_init(&t, BY_COMM, 25, KEYS);
+	totals_init(&t, BY_COMM, 25, KEYS, NO_LIMIT);
 	add(&t, comms, KEYS, 1000, 1);
 	begin = clock_read(CLOCK_PROCESS_CPUTIME_ID);
 	for (int i = 0; i < ROUNDS; i++) {
@@ -596,7 +602,7 @@ static void test_losses(void **state)
 	char *text;
 
 	(void)state;
-	totals_init(&t, BY_NONE, 25, 100);
+	totals_init(&t, BY_NONE, 25, 100, NO_LIMIT);
 	sample(&sn, nobody, 1, 1000);
 	sn.ops[0].key.op = OP_MINOR_FAULT;
 	sn.duration_ns = 2000000000;
@@ -633,7 +639,7 @@ static void test_in_progress(void **state)
 
 	(void)state;
 	devices_add(&devices, &disk);
-	totals_init(&t, BY_COMM, 25, 2);
+	totals_init(&t, BY_COMM, 25, 2, NO_LIMIT);
 	assert_int_equal(totals_add(&t, &sn, &nothing), 0);
 	text = text_of(&t, false);
 	assert_line(text, "iostrata_in_progress{op=\"fsync\",fs=\"ext4\"} 2");
@@ -699,7 +705,7 @@ static void test_servers(void **state)
 	char *text;
 
 	(void)state;
-	totals_init(&t, BY_COMM, 25, 2);
+	totals_init(&t, BY_COMM, 25, 2, NO_LIMIT);
 	assert_int_equal(totals_add(&t, &sn, &nothing), 0);
 	text = text_of(&t, false);
 	assert_null(strstr(text, "iostrata_server_"));
@@ -750,7 +756,7 @@ static char *protocols_text(unsigned int servers_max)
 	struct totals t;
 	char *text;
 
-	totals_init(&t, BY_COMM, 25, 2);
+	totals_init(&t, BY_COMM, 25, 2, NO_LIMIT);
 	t.servers.max = servers_max;
 	servers_sample(&sn, SERVER_PROTOCOLS);
 	for (unsigned int i = 0; i < SERVER_PROTOCOLS; i++) {
@@ -848,7 +854,7 @@ static void test_many_servers(void **state)
 	char *text;
 
 	(void)state;
-	totals_init(&t, BY_NONE, 25, 100);
+	totals_init(&t, BY_NONE, 25, 100, NO_LIMIT);
 	servers_sample(&sn, SERVERS);
 	for (uint64_t i = 1; i <= ROUNDS; i++) {
 		sn.taken_ns = i;
@@ -958,7 +964,7 @@ static int feed_use(const char *frame, size_t len)
 
 	if (err)
 		return err;
-	totals_init(&t, BY_CONTAINER, 25, 100);
+	totals_init(&t, BY_CONTAINER, 25, 100, NO_LIMIT);
 	f.sn.devices = f.sn.devices ? &f.devices : NULL;
 	assert_int_equal(totals_add(&t, &f.sn, &nothing), 0);
 	free(text_of(&t, false));
