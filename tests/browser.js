@@ -12,7 +12,7 @@ function tables() {
 	return Object.fromEntries([...document.querySelectorAll("table[id]")].map(table => {
 		const names = [...table.tHead.rows[0].cells].map(h => h.dataset.name || h.textContent);
 		const rows = [...table.tBodies[0].rows].filter(r => !r.hidden).map(row => Object.fromEntries([...row.cells].map((c, i) =>
-			[names[i], c.dataset.strata ? { strata: c.dataset.strata.split(" ").map(Number), bar: c.textContent } :
+			[names[i], c.dataset.shares ? { shares: c.dataset.shares.split(" ").map(Number) } : c.dataset.strata ? { strata: c.dataset.strata.split(" ").map(Number), bar: c.textContent } :
 				c.dataset.v !== undefined ? Number(c.dataset.v) : c.textContent])));
 		return [table.id, rows];
 	}));
@@ -38,8 +38,9 @@ async function main(file, width, height, png) {
 	} else {
 		seen.tables = await page.evaluate(tables);
 		seen.sentence = await page.textContent("#sentence");
-		seen.notes = await page.innerText("#notes");
+		seen.notes = await page.textContent("#notes");
 		seen.labels = await page.$$eval("canvas[role=img]", all => all.map(c => c.getAttribute("aria-label")));
+		seen.title = await page.title();
 		seen.wide = await page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
 		seen.painted_ms = await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime");
 	}

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/series.h"
 #include "base/async.h"
 #include "capture/replay.h"
+#include "capture/segments.h"
 #include "host/mounts.h"
 
-enum { LOOK_EVENTS = 32768 }; /* between two looks at the memory of the series */
-
-/* The place of id @id, or NULL if out of memory. */
+/* The place of id @id; NULL: out of memory. */
 static uint32_t *ids_at(struct page_ids *ids, size_t id)
 {
 	size_t n = 2 * id + 64;
@@ -40,6 +40,13 @@ static bool is_others(const struct op_key *key)
 	return key->by[0] == ~0ULL;
 }
 
+/* Whether the row @at (an index + 1; 0: none) is the row of one key. The row of all further keys
+ * has no name. */
+static bool has_row(const struct rows *rows, uint32_t at)
+{
+	return at && !is_others(&((const struct op_row *)rows->ops.rows)[at - 1].key);
+}
+
 /* The index + 1 of the row with @key; beyond PAGE_KEYS, of the shared row of further keys of the
  * disk @dev. Returns 0 if out of memory. */
 static uint32_t row_find(struct rows *rows, const struct op_key *key, unsigned int dev)
@@ -57,6 +64,9 @@ struct page_op {
 	const struct stored_op *op;
 	struct op_sums sums;
 	bool is_pseudo; /* on a pseudo file system */
+	/* members of its key in the cube, and its thread */
+	uint8_t fs;
+	uint32_t file, thread, dev, tid;
 };
 
 /* Adds an operation to the row @at (an index + 1). Returns 0 or -ENOMEM. */
@@ -190,7 +200,8 @@ static void file_by(unsigned long long by[2], const struct catalog_file *f)
 	by[1] = whole && f->ino ? f->path : f->ino;
 }
 
-static int file_add(struct page_data *d, const struct recording *rec, const struct page_op *add,
+/* Adds to the row of its file; sets add->file and add->dev. 0 or -ENOMEM. */
+static int file_add(struct page_data *d, const struct recording *rec, struct page_op *add,
 		    uint64_t at_ns)
 {
 	const struct stored_op *op = add->op;
@@ -204,12 +215,15 @@ static int file_add(struct page_data *d, const struct recording *rec, const stru
 		*at = row_find(&d->files, &key, FILE_KEY_DEV(f->key));
 	if (!at || row_add(&d->files, &d->file_counts, *at, add))
 		return -ENOMEM;
+	add->file = has_row(&d->files, *at) ? *at : 0;
+	add->dev = FILE_KEY_DEV(f->key);
 	if (f->ino)
 		file_map_add(d, op, *at, at_ns);
 	return 0;
 }
 
-static int thread_add(struct page_data *d, const struct recording *rec, const struct page_op *add)
+/* Adds to the row of its thread; sets add->thread and add->tid. 0 or -ENOMEM. */
+static int thread_add(struct page_data *d, const struct recording *rec, struct page_op *add)
 {
 	size_t id = add->op->owner < rec->catalog.n_threads ? add->op->owner : 0;
 	uint32_t *at = ids_at(&d->thread_ids, id);
@@ -218,7 +232,136 @@ static int thread_add(struct page_data *d, const struct recording *rec, const st
 
 	if (at && !*at)
 		*at = row_find(&d->threads, &key, 0);
-	return at ? row_add(&d->threads, &d->thread_counts, *at, add) : -ENOMEM;
+	if (!at || row_add(&d->threads, &d->thread_counts, *at, add))
+		return -ENOMEM;
+	add->thread = has_row(&d->threads, *at) ? *at : 0;
+	add->tid = t->tid;
+	return 0;
+}
+
+/* Joins bins until a time is in one. */
+static void bins_reach(struct page_data *d, uint64_t at_ns)
+{
+	if (!d->cube.shift)
+		d->cube.shift = CUBE_FIRST_SHIFT;
+	while (at_ns >> d->cube.shift >= CUBE_BINS) {
+		cube_halve(&d->cube);
+		latencies_halve(&d->latencies);
+		disks_halve(&d->disks);
+	}
+}
+
+/* The number of a file system type; 0: not known, or one too many. */
+static uint8_t fs_number(struct page_data *d, const struct recording *rec, uint64_t fs)
+{
+	const char *name = catalog_fs(&rec->catalog, fs);
+	size_t at = 0;
+
+	if (fs < CATALOG_FS && d->fs_of[fs])
+		return d->fs_of[fs];
+	if (!*name)
+		return 0;
+	while (at < d->n_fs && strncmp(d->fs[at].name, name, FS_NAME_LEN))
+		at++;
+	if (at == PAGE_FS)
+		return 0;
+	if (at == d->n_fs) {
+		strncpy(d->fs[at].name, name, FS_NAME_LEN);
+		d->fs[at].is_pseudo = mounts_fs_is_pseudo(name, FS_NAME_LEN);
+		d->n_fs++;
+	}
+	if (fs < CATALOG_FS)
+		d->fs_of[fs] = at + 1;
+	return at + 1;
+}
+
+/* The member .call of keys: calls above 16 bits are of damaged recordings. */
+static uint16_t call_number(const struct stored_op *op)
+{
+	return op->call <= UINT16_MAX ? op->call : 0;
+}
+
+static void shares_set(uint64_t shares[SHARE_N], const uint64_t strata[ST_N])
+{
+	memset(shares, 0, SHARE_N * sizeof(*shares));
+	for (int i = 0; i < ST_N; i++)
+		shares[stratum_share(i)] += strata[i];
+}
+
+/* Adds an operation to the cube and to the latencies. 0 or -ENOMEM. */
+static int times_add(struct page_data *d, const struct stored_event *ev, const struct page_op *add,
+		     uint64_t at_ns)
+{
+	const struct stored_op *op = add->op;
+	struct cube_op one = { .begin_ns = (int64_t)at_ns - (int64_t)add->sums.total_ns,
+			       .end_ns = at_ns,
+			       .bytes = add->sums.bytes,
+			       .errors = add->sums.errors };
+	struct example example = { .key = { .file = add->file,
+					    .thread = add->thread,
+					    .dev = add->dev,
+					    .call = call_number(op),
+					    .kind = op->kind < OP_N ? op->kind : OP_NONE,
+					    .fs = add->fs },
+				   .begin_ns = one.begin_ns,
+				   .total_ns = add->sums.total_ns,
+				   .tid = add->tid,
+				   .error = add->sums.errors ? -op->ret : 0 };
+	struct latency_key row = { .kind = example.key.kind, .fs = add->fs };
+	struct segments segments;
+
+	if (async_is_request(op->kind, op->call))
+		row.call = example.key.call;
+	shares_set(one.spread.shares, op->strata);
+	memcpy(example.shares, one.spread.shares, sizeof(example.shares));
+	one.spread.total_ns = add->sums.total_ns;
+	if ((one.begin_ns < 0 ||
+	     (uint64_t)one.begin_ns >> d->cube.shift != at_ns >> d->cube.shift) &&
+	    segments_unpack(&segments, op, ev->segments, op->segments))
+		one.spread.segments = &segments;
+	if (cube_add(&d->cube, &example.key, &one))
+		return -ENOMEM;
+	return latencies_op(&d->latencies, &row, &example, at_ns >> d->cube.shift);
+}
+
+static int request_add(struct page_data *d, const struct stored_request *rq, uint64_t at_ns)
+{
+	uint64_t total = rq->tag_ns + rq->queue_ns + rq->device_ns;
+	bool in_parts = rq->flags & STORED_RQ_BIO_BASED && rq->merges < UINT32_MAX;
+	const struct disk_request one = { .dev = rq->dev,
+					  .n = in_parts ? 1 + rq->merges : 1, /* as in replay.c */
+					  .host = d->host,
+					  .op = rq->op < RQ_N ? rq->op : RQ_OTHER,
+					  .failed = rq->flags & STORED_RQ_FAILED,
+					  .begin_ns = (int64_t)at_ns - (int64_t)total,
+					  .end_ns = at_ns,
+					  .total_ns = total,
+					  .bytes = rq->flags & STORED_RQ_FAILED ? 0 : rq->bytes };
+	const struct latency_key row = {
+		.dev = rq->dev, .host = d->host, .kind = one.op, .is_request = true
+	};
+
+	if (disks_add(&d->disks, &one, d->cube.shift))
+		return -ENOMEM;
+	return latencies_request(&d->latencies, &row, rq->device_ns, at_ns >> d->cube.shift);
+}
+
+void page_data_measure(struct page_data *d, uint64_t duration_ns)
+{
+	d->duration_ns = duration_ns > d->last_ns ? duration_ns : d->last_ns + 1;
+	bins_reach(d, d->duration_ns - 1);
+}
+
+struct page_thread page_data_thread(const struct page_data *d, uint32_t thread)
+{
+	const struct op_key *key = &((const struct op_row *)d->threads.ops.rows)[thread - 1].key;
+
+	return (struct page_thread){ key->by[0], key->by[1], key->fs };
+}
+
+bool page_data_has_file(const struct page_data *d, uint32_t file)
+{
+	return has_row(&d->files, file);
 }
 
 int page_data_begin(struct page_data *d, const struct recording *rec)
@@ -226,7 +369,7 @@ int page_data_begin(struct page_data *d, const struct recording *rec)
 	const char *name = rec->header.host ? rec->header.host : "(host not known)";
 	struct page_host *list;
 
-	d->series.hosts = d->hosts;
+	memset(d->fs_of, 0, sizeof(d->fs_of));
 	for (d->host = 0; d->host < d->n_hosts; d->host++)
 		if (!d->hosts || !strcmp(d->host_list[d->host].name, name))
 			return 0;
@@ -257,19 +400,22 @@ static char *host_put(const struct page_data *d, unsigned int host, char *text)
 int page_data_add(struct page_data *d, const struct recording *rec, const struct stored_event *ev,
 		  uint64_t at_ns)
 {
-	int err = series_add(&d->series, rec, ev, BY_NONE, at_ns);
 	struct page_op add = { .op = &ev->op };
 
-	if (!err && (d->series.ops + d->series.requests) % LOOK_EVENTS == 0)
-		err = series_look(&d->series);
-	if (!err && ev->kind == CHUNK_REQUESTS)
+	if (ev->kind != CHUNK_OPS && ev->kind != CHUNK_REQUESTS)
+		return 0;
+	bins_reach(d, at_ns);
+	d->last_ns = at_ns > d->last_ns ? at_ns : d->last_ns;
+	if (ev->kind == CHUNK_REQUESTS) {
 		disk_map_add(d, &ev->request, at_ns);
-	if (err || ev->kind != CHUNK_OPS)
-		return err;
+		return request_add(d, &ev->request, at_ns);
+	}
 	stored_op_sums(&ev->op, &add.sums);
-	add.is_pseudo = mounts_fs_is_pseudo(catalog_fs(&rec->catalog, ev->op.fs), FS_NAME_LEN);
-	err = file_add(d, rec, &add, at_ns);
-	return err ? err : thread_add(d, rec, &add);
+	add.fs = fs_number(d, rec, ev->op.fs);
+	add.is_pseudo = add.fs && d->fs[add.fs - 1].is_pseudo;
+	if (file_add(d, rec, &add, at_ns) || thread_add(d, rec, &add))
+		return -ENOMEM;
+	return times_add(d, ev, &add, at_ns);
 }
 
 /* An empty row for key @id of the host, named @text. The row owns @text from now on. Returns 0 or
@@ -309,13 +455,6 @@ static int process_name(struct page_data *d, const struct recording *rec,
 	return err;
 }
 
-/* Whether the row @at (an index + 1; 0: none) belongs to one key. The row of all further keys has
- * no name. */
-static bool has_row(const struct rows *rows, uint32_t at)
-{
-	return at && !is_others(&((const struct op_row *)rows->ops.rows)[at - 1].key);
-}
-
 /* Keeps the names of all processes with operations. A process has the name of its first thread,
  * whether it had operations or not. */
 static int processes_name(struct page_data *d, const struct recording *rec)
@@ -351,7 +490,7 @@ static int files_name(struct page_data *d, const struct recording *rec)
 			continue;
 		f = catalog_file(&rec->catalog, i);
 		row_key_set(by, BY_DEV, catalog_thread(&rec->catalog, 0), f);
-		err = name_add(d, &d->disks, by[0], row_key_text(rec, BY_DEV, by));
+		err = name_add(d, &d->devices, by[0], row_key_text(rec, BY_DEV, by));
 		if (err || !has_row(&d->files, d->file_ids.row[i]) || !f->ino ||
 		    f->flags & STORED_FILE_NAMELESS)
 			continue;
@@ -370,11 +509,15 @@ int page_data_end(struct page_data *d, const struct recording *rec)
 		err = files_name(d, rec);
 	for (size_t i = 0; i < d->n_disk_maps && !err; i++)
 		if (d->disk_maps[i].host == d->host)
-			err = name_add(d, &d->disks, d->disk_maps[i].dev,
+			err = name_add(d, &d->devices, d->disk_maps[i].dev,
 				       device_text(rec, d->disk_maps[i].dev));
+	for (size_t i = 0; i < d->disks.n && !err; i++)
+		if (d->disks.rows[i].host == d->host && !d->disks.rows[i].is_others)
+			err = name_add(d, &d->devices, d->disks.rows[i].dev,
+				       device_text(rec, d->disks.rows[i].dev));
 	ids_done(&d->file_ids);
 	ids_done(&d->thread_ids);
-	return err ? err : series_name(&d->series, rec, BY_NONE);
+	return err;
 }
 
 /* Adds the rows of @from to rows with the keys from @key_of. Returns 0 or -ENOMEM. */
@@ -459,7 +602,7 @@ int page_data_rows(struct page_data *d, enum by_key by, struct snapshot *ret)
 		err = rows_add(from, &d->threads, by == BY_PID ? key_pid : key_cgroup);
 	}
 	if (!err && by == BY_DEV) {
-		from = &d->disks;
+		from = &d->devices;
 		err = rows_add(from, &d->files, key_disk);
 	}
 	if (err)
@@ -556,7 +699,7 @@ int page_data_kinds(struct snapshot *sn, struct snapshot *ret_keys)
 
 void page_data_done(struct page_data *d)
 {
-	struct rows *all[] = { &d->files, &d->threads, &d->processes, &d->cgroups, &d->disks };
+	struct rows *all[] = { &d->files, &d->threads, &d->processes, &d->cgroups, &d->devices };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		rows_done(all[i]);
@@ -573,5 +716,7 @@ void page_data_done(struct page_data *d)
 	free(d->thread_counts.hist);
 	ids_done(&d->file_ids);
 	ids_done(&d->thread_ids);
-	series_done(&d->series);
+	cube_done(&d->cube);
+	latencies_done(&d->latencies);
+	disks_done(&d->disks);
 }

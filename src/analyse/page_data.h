@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * page_data.h - the figures of a page (report --html) that breakdown's rows do not have: operations
- * and requests by interval of time, and operations by file, process, cgroup, disk and call. One
- * pass over the recordings; memory does not grow with the number of records. Names are hostile.
+ * page_data.h - the figures of a page (report --html) which breakdown's rows do not have:
+ * operations by combination and time, requests by disk and time, latencies over time, examples of
+ * operations, and operations by file, process, cgroup, disk and call. One pass over the recordings;
+ * memory does not grow with the number of records. Names are hostile.
  */
 #ifndef IOSTRATA_ANALYSE_PAGE_DATA_H
 #define IOSTRATA_ANALYSE_PAGE_DATA_H
@@ -10,8 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyse/cube.h"
+#include "analyse/disk_times.h"
+#include "analyse/latencies.h"
 #include "analyse/offsets.h"
-#include "analyse/series.h"
 #include "base/rows.h"
 #include "base/snapshot.h"
 #include "capture/recording.h"
@@ -55,22 +58,37 @@ struct page_map {
 	struct offset_map *map; /* owned */
 };
 
+enum { PAGE_FS = 250 };
+
+/* A file system type. */
+struct page_fs {
+	char name[FS_NAME_LEN]; /* may lack a NUL */
+	bool is_pseudo;
+};
+
 /* At first all 0, but for .hosts; page_data_done() in any case. */
 struct page_data {
 	bool commands; /* processes have their command lines, which may hold secrets */
 	bool hosts;    /* the recordings are from several hosts: keys and disks name the host */
-	struct series series;
+	/* keys: .file and .thread are indices + 1 of rows of @files and @threads */
+	struct cube cube;
+	struct latencies latencies;
+	struct disks disks;
+	struct page_fs fs[PAGE_FS]; /* by cube_key.fs - 1 */
+	size_t n_fs;
+	uint64_t duration_ns, last_ns; /* of the time axis; the latest end */
 	struct page_map file_maps[PAGE_FILE_MAPS], disk_maps[PAGE_DISK_MAPS];
 	size_t n_file_maps, n_disk_maps;
 	/* private */
 	struct rows files, threads; /* threads: rows by process and cgroup */
 	struct page_counts file_counts, thread_counts;
 	struct page_ids file_ids, thread_ids;
-	unsigned char map_of[PAGE_KEYS + 1];   /* by index of a file's row: its map's + 1 */
-	struct rows processes, cgroups, disks; /* empty rows that have the names */
-	struct page_host *host_list;           /* by number: op_key.fs of all these rows; owned */
+	unsigned char map_of[PAGE_KEYS + 1];     /* by index of a file's row: its map's + 1 */
+	struct rows processes, cgroups, devices; /* empty rows, which have the names */
+	struct page_host *host_list; /* by number, which is op_key.fs of all these rows; owned */
 	size_t n_hosts;
-	unsigned int host; /* of the recording being read */
+	unsigned int host;         /* of the recording being read */
+	uint8_t fs_of[CATALOG_FS]; /* by number in this recording: cube_key.fs */
 };
 
 /* Call before the first event of each recording. Returns 0 or -ENOMEM. */
@@ -83,6 +101,20 @@ int page_data_add(struct page_data *d, const struct recording *rec, const struct
 
 /* Call after the last event of each recording: keeps the names of its ids. Returns 0 or -ENOMEM. */
 int page_data_end(struct page_data *d, const struct recording *rec);
+
+/* Sets the length of the time axis, at least up to the latest end. Call after the last record of
+ * all.
+ */
+void page_data_measure(struct page_data *d, uint64_t duration_ns);
+
+/* The pid and the cgroup of a thread's number in the cube, and the index of its host. */
+struct page_thread {
+	unsigned long long pid, cgroup, host;
+};
+struct page_thread page_data_thread(const struct page_data *d, uint32_t thread);
+
+/* Whether the row of a file's number in the cube is the row of one file. */
+bool page_data_has_file(const struct page_data *d, uint32_t file);
 
 /*
  * Rows of operations with the key @by, BY_FILE, BY_PID, BY_CGROUP or BY_DEV. They have the key as

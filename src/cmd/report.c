@@ -214,10 +214,12 @@ struct report {
 	char of_ops[64];               /* filters of operations alone: they choose no requests */
 	bool no_reader;                /* the output's pipe was closed */
 	bool is_only;                  /* there is one recording */
-	bool of_hosts, of_runs;        /* the recordings read are from several hosts, or runs */
-	int n_read;                    /* number of recordings read, damaged ones included */
-	bool has_events;               /* an operation or request was read, chosen or not */
-	FILE *out;                     /* the output */
+	bool of_hosts, of_runs;        /* the recordings read are of several hosts, or runs */
+	char **files;                  /* their names */
+	size_t n_files;
+	int n_read;      /* number of recordings read, damaged ones included */
+	bool has_events; /* an operation or request was read, chosen or not */
+	FILE *out;       /* the output */
 	struct breakdown_view view;
 	struct replay replay;
 	struct rows servers;               /* only requests to servers, of all recordings */
@@ -669,7 +671,10 @@ static int page_print(struct report *r, struct snapshot *sn, const struct replay
 			  .n_slowest = iv->n_slowest,
 			  .names = &r->containers,
 			  .host = r->header.host,
-			  .begin_ns = r->replay.conf.first_ns };
+			  .begin_ns = r->replay.conf.first_ns,
+			  .recordings = r->files,
+			  .n_recordings = r->n_files,
+			  .from_ns = r->time.part.from_ns };
 
 	return report_page_put(r->out, &r->page, &p, report_time_across(&r->time));
 }
@@ -892,6 +897,8 @@ static int report_files(struct report *r, char **names, int n)
 
 	if (report_order(names, n, &order, &why))
 		return cmd_fail(&why);
+	r->files = names;
+	r->n_files = n;
 	r->replay.conf.hosts = r->page.data.hosts = order.many_hosts;
 	err = r->events && !r->joined ? events_head(r->out, &form) : 0;
 	if (!r->events ||

@@ -113,11 +113,10 @@ int report_page_compare(struct report_page *p, const char *name, const struct se
 
 int report_page_put(FILE *f, struct report_page *p, struct page *page, uint64_t across_ns)
 {
-	int err = series_measure(&p->data.series, across_ns);
-
+	page_data_measure(&p->data, across_ns);
 	page->data = &p->data;
 	page->compared = &p->compared;
-	return err ? err : page_put(f, page);
+	return page_put(f, page);
 }
 
 void report_page_done(struct report_page *p)

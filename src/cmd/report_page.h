@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "analyse/series.h"
 #include "base/opts.h"
 #include "show/page.h"
 

@@ -13,7 +13,9 @@
 #include "show/breakdown_text.h"
 #include "show/columns.h"
 #include "show/first_screen.h"
+#include "show/page_index.h"
 #include "show/page_json.h"
+#include "show/page_maps.h"
 #include "show/slowest.h"
 #include "show/view_parts.h"
 
@@ -69,9 +71,9 @@ enum {
 struct page_out {
 	struct text_out o;
 	const struct page *p;
-	struct breakdown_view view;          /* for text: it goes through text_html_safe() */
-	struct snapshot calls, disks, files; /* rows by these; of a recording */
-	struct snapshot keys;                /* rows by view.by; not of a recording */
+	struct breakdown_view view; /* for text, which goes through text_html_safe() */
+	struct snapshot calls, disks, files, processes, cgroups; /* rows by these; of a recording */
+	struct snapshot keys; /* rows by view.by; not of a recording */
 };
 
 /* Writes text that ends in newlines as items of a list. A title ("lost:") goes before each of the
@@ -107,7 +109,7 @@ static void put_bar(struct text_out *o, const uint64_t strata[ST_N], uint64_t to
 	uint64_t before = 0;
 	int at = 0, end;
 
-	text_put(o, "<span class=bar role=img aria-label=\"");
+	text_put(o, "<span class=letters role=img aria-label=\"");
 	for (enum share s = share_next(strata, SHARE_N); s < SHARE_N; s = share_next(strata, s)) {
 		text_put(o, "%s%s %s", comma, share_name(s),
 			 text_percent_whole(share_ns(s, strata), total_ns).s);
@@ -198,11 +200,10 @@ struct page_table {
 	const char *const *titles;
 };
 
-/* Whether several rows have the same key: live rows are by operation, too, and those of calls,
- * which are BY_NONE, by file system. */
+/* Whether several rows have the same key: live rows are by operation, too. */
 static bool is_split(const struct page_out *out, const struct page_table *table)
 {
-	return table->key_title && (out->p->view->by || !table->by);
+	return table->key_title && out->p->view->by;
 }
 
 static int put_table(struct page_out *out, const struct page_table *table, struct snapshot *sn)
@@ -238,51 +239,6 @@ static const char *const key_titles[] = { "key", "name", "count", "failed", "byt
 					  "p50", "p99",  "max",   "total",  "I/O",   NULL },
 			 *const file_titles[] = { "key", "count", "failed", "bytes", "mean", "p50",
 						  "p99", "max",   "total",  "I/O",   NULL };
-
-/* Names rows of calls, as a separate key. Returns 0 or -ENOMEM. */
-static int calls_name(const struct breakdown_view *v, struct snapshot *sn)
-{
-	char buf[16];
-
-	for (size_t i = 0; i < sn->n_ops; i++) {
-		sn->ops[i].by = strdup(breakdown_call_name(v, sn->ops[i].key.call, buf));
-		if (!sn->ops[i].by)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* Writes a table of @sn, whose rows it takes. */
-static int put_key_table(struct page_out *out, const struct page_table *table, struct snapshot *sn)
-{
-	int err = 0;
-
-	sn->duration_ns = out->p->sn->duration_ns;
-	if (table->by == BY_CONTAINER)
-		err = container_rows(sn, out->p->names);
-	if (table->by == BY_NONE)
-		err = calls_name(out->p->view, sn);
-	if (!err)
-		err = put_table(out, table, sn);
-	snapshot_free(sn);
-	return err;
-}
-
-static int put_owners(struct page_out *out)
-{
-	static const struct page_table processes = { "by-pid",  "Operations by process",
-						     "process", "processes",
-						     BY_PID,    key_titles };
-	static const struct page_table containers = { "by-container", "Operations by container",
-						      "container",    "containers",
-						      BY_CONTAINER,   file_titles };
-	struct snapshot sn;
-	int err = page_data_rows(out->p->data, BY_PID, &sn);
-
-	err = err ? err : put_key_table(out, &processes, &sn);
-	err = err ? err : page_data_rows(out->p->data, BY_CGROUP, &sn);
-	return err ? err : put_key_table(out, &containers, &sn);
-}
 
 static void put_more_rows(struct text_out *o, size_t n)
 {
@@ -374,23 +330,14 @@ static int put_live_tables(struct page_out *out)
 	return err;
 }
 
-/* Tables of a recording by further keys. */
+/* The table of files of a recording. */
 static int put_recorded_tables(struct page_out *out)
 {
 	static const struct page_table by_file = { "by-file", "Operations by file", "file", "files",
 						   BY_FILE,   file_titles };
-	static const struct page_table by_disk = { "by-dev", "Operations by the disk of their file",
-						   "disk",   "disks",
-						   BY_DEV,   file_titles };
-	static const struct page_table by_call = { "by-call", "Operations by call", "call", "calls",
-						   BY_NONE,   file_titles };
-	int err = put_key_table(out, &by_file, &out->files);
 
-	if (!err)
-		err = put_owners(out);
-	if (!err)
-		err = put_key_table(out, &by_disk, &out->disks);
-	return err ? err : put_key_table(out, &by_call, &out->calls);
+	out->files.duration_ns = out->p->sn->duration_ns;
+	return put_table(out, &by_file, &out->files);
 }
 
 static int put_tables(struct page_out *out)
@@ -401,15 +348,20 @@ static int put_tables(struct page_out *out)
 	static const struct page_table ops = { "ops", "Operations", NULL, "rows", BY_NONE, titles };
 	int err;
 
-	text_put(&out->o, "<section id=tables>\n<h2>Tables</h2>\n");
+	text_put(&out->o,
+		 out->p->data ? "<section id=static>\n" : "<section id=tables>\n<h2>Tables</h2>\n");
 	err = put_table(out, &ops, out->p->sn);
+	if (!err && out->p->data) {
+		err = put_recorded_tables(out);
+		text_put(&out->o, "</section>\n<section id=tables>\n");
+	}
 	if (!err && breakdown_has_requests(out->p->view))
 		err = put_requests(out);
 	if (!err)
 		err = put_list(out, "servers", "Requests to servers", server_columns,
 			       (const void **)breakdown_servers(out->p->sn));
-	if (!err)
-		err = out->p->data ? put_recorded_tables(out) : put_live_tables(out);
+	if (!err && !out->p->data)
+		err = put_live_tables(out);
 	text_put(&out->o, "</section>\n");
 	return err;
 }
@@ -455,24 +407,72 @@ static char *notes_text(const struct page_out *out, const struct breakdown_rows 
 	return NULL;
 }
 
-/* The shares of the time of threads; and, in another paragraph, of asynchronous requests. */
+/* The shares as a strip, in the order of all bars, and their names and figures below. */
+static void put_strip(struct text_out *o, const uint64_t strata[ST_N], uint64_t total_ns)
+{
+	double at = 0, width;
+
+	text_put(o, "<svg class=strip aria-hidden=true>");
+	for (int i = 0; i < SHARE_N; i++) {
+		width = 100.0 * share_ns(share_ordered(i), strata) / total_ns;
+		if (width)
+			text_put(o, "<rect class=%c x=%.3f%% width=%.3f%% height=100%%></rect>",
+				 share_letter(share_ordered(i)), at, width);
+		at += width;
+	}
+	text_put(o, "</svg>\n<ul class=key>");
+	for (int i = 0; i < SHARE_N; i++) {
+		enum share s = share_ordered(i);
+		uint64_t ns = share_ns(s, strata);
+
+		if (ns)
+			text_put(o, "<li><i class=%c></i>%s <b>%s</b> %s</li>", share_letter(s),
+				 share_name(s), text_percent_whole(ns, total_ns).s, text_ns(ns).s);
+	}
+	text_put(o, "</ul>\n");
+}
+
+/* The shares of the time of threads; then those of asynchronous requests, which overlap. */
 static void put_shares(struct page_out *out, const struct breakdown_rows *rows)
 {
 	const struct breakdown_whole *whole = &rows->whole;
 	char text[FIRST_SCREEN_ANSWER];
 
-	first_screen_shares(text, sizeof(text), &out->view, whole);
-	if (*text)
-		put_bar(&out->o, whole->thread_strata, whole->thread_ns);
-	text_put(&out->o, " ");
-	text_html_safe(&out->o, text);
+	text_put(&out->o, "<div class=shares id=shares>\n");
+	if (whole->thread_ns)
+		put_strip(&out->o, whole->thread_strata, whole->thread_ns);
 	first_screen_async(text, sizeof(text), &out->view, out->p->sn, rows);
-	if (!*text)
-		return;
-	text_put(&out->o, "</p>\n<p class=shares>");
-	put_bar(&out->o, whole->async_strata, whole->async_ns);
-	text_put(&out->o, " ");
-	text_html_safe(&out->o, text);
+	if (*text && whole->async_ns) {
+		text_put(&out->o, "<p class=async>");
+		text_html_safe(&out->o, text);
+		text_put(&out->o, "</p>\n");
+		put_strip(&out->o, whole->async_strata, whole->async_ns);
+	}
+	text_put(&out->o, "</div>\n");
+}
+
+/* What is lost or not measured, as a line to be opened. */
+static void put_notes(struct page_out *out, char *notes)
+{
+	const struct snapshot *sn = out->p->sn;
+	struct text_out *o = &out->o;
+	bool lost = lost_sum(sn->lost, sn->missed);
+
+	text_put(o,
+		 lost ? "<details class=\"losses lost\" open><summary>some events were lost: the "
+			"figures are not complete</summary>"
+		      : "<details class=losses open><summary>nothing lost</summary>");
+	text_put(o, "<ul class=notes id=notes>\n");
+	if (*notes)
+		put_items(o, notes);
+	if (!lost)
+		text_put(o, "<li>nothing lost</li>\n");
+	if (out->view.of_ops && *out->view.of_ops) {
+		text_put(o, "<li>only operations are filtered by ");
+		text_html(o, out->view.of_ops, strlen(out->view.of_ops));
+		text_put(o, "</li>\n");
+	}
+	text_put(o, "</ul></details>\n");
 }
 
 static int put_answer(struct page_out *out)
@@ -491,19 +491,11 @@ static int put_answer(struct page_out *out)
 	first_screen_answer(text, sizeof(text), &out->view, sn, &rows);
 	text_put(o, "<h1 id=sentence>");
 	text_html_safe(o, text);
-	text_put(o, "</h1>\n<p class=shares id=shares>");
+	text_put(o, "</h1>\n");
 	put_shares(out, &rows);
-	text_put(o, "</p>\n<ul class=notes id=notes>\n");
-	if (notes && *notes)
-		put_items(o, notes);
-	if (!lost_sum(sn->lost, sn->missed))
-		text_put(o, "<li>nothing lost</li>\n");
-	if (out->view.of_ops && *out->view.of_ops) {
-		text_put(o, "<li>only operations are filtered by ");
-		text_html(o, out->view.of_ops, strlen(out->view.of_ops));
-		text_put(o, "</li>\n");
-	}
-	text_put(o, "</ul>\n</section>\n");
+	if (notes)
+		put_notes(out, notes);
+	text_put(o, "</section>\n");
 	free(notes);
 	breakdown_rows_done(&rows);
 	return notes ? 0 : -ENOMEM;
@@ -528,13 +520,11 @@ static void put_compared(struct page_out *out)
 	text_put(o, "</pre></details>\n</section>\n");
 }
 
+/* The place of everything that the script shows. */
 static void put_pictures(struct text_out *o)
 {
-	static const char none[] = "<noscript><p>The pictures need JavaScript; the tables below do "
-				   "not.</p></noscript>";
-
-	text_put(o, "<section id=times><h2>Over time</h2>%s</section>\n", none);
-	text_put(o, "<section id=heat><h2>Latency over time</h2></section>\n");
+	text_put(o, "<noscript><p>The pictures need JavaScript; the tables below do not."
+		    "</p></noscript>\n<div id=app></div>\n");
 }
 
 /* The parts of a page without a recording. */
@@ -547,12 +537,23 @@ static void put_not_recorded(struct text_out *o)
 		 "OUT.html</code> makes a page with all of them.</p></section>\n");
 }
 
+static struct page_names page_names(const struct page_out *out)
+{
+	return (struct page_names){ .ops = out->p->sn,
+				    .calls = &out->calls,
+				    .files = &out->files,
+				    .disks = &out->disks,
+				    .processes = &out->processes,
+				    .cgroups = &out->cgroups,
+				    .containers = out->p->names };
+}
+
 /* The patterns of files and disks in words. */
 static void put_offsets(struct page_out *out)
 {
-	const struct page_names names = { &out->files, &out->disks };
+	const struct page_names names = page_names(out);
 	const struct page_map *maps[PAGE_MAPS];
-	size_t n = page_maps(out->p, maps);
+	size_t n = page_maps(out->p->data, maps);
 	struct text_out *o = &out->o;
 	char words[PAGE_MAP_WORDS];
 	const char *name;
@@ -617,8 +618,9 @@ static void put_fall_part(struct text_out *o, const struct fall_part *p)
 		 p->stratum < ST_N ? stratum_label(p->stratum) : "later ones");
 	text_put(o, "%s at %s</title></rect>", text_ns(p->to - p->from).s, text_ns(p->from).s);
 	if (p->height == FALL_SEGMENTS && width >= LETTER_LEAST)
-		text_put(o, "<text%s x=%.3f%% y=15>%c</text>",
-			 width < LETTER_PHONE ? " class=thin" : "", x + width / 2, letter);
+		text_put(o, "<text class=\"%c%s\" x=%.3f%% y=15>%c</text>",
+			 share_letter(stratum_share(p->stratum)),
+			 width < LETTER_PHONE ? " thin" : "", x + width / 2, letter);
 }
 
 /* A request as a line of a waterfall: tag, queue, device. */
@@ -797,7 +799,7 @@ static int put_slowest(struct page_out *out)
 /* Writes the JSON of the pictures. Returns 0 or -ENOMEM. */
 static int put_pictures_data(struct page_out *out)
 {
-	const struct page_names names = { &out->files, &out->disks };
+	const struct page_names names = page_names(out);
 	size_t len;
 	char *json = page_json(out->p, &names, PAGE_JSON_MAX, &len);
 
@@ -857,7 +859,25 @@ static int rows_set(struct page_out *out)
 		return err;
 	/* by disk before by file: see page_data_rows() */
 	err = page_data_rows(p->data, BY_DEV, &out->disks);
-	return err ? err : page_data_rows(p->data, BY_FILE, &out->files);
+	err = err ? err : page_data_rows(p->data, BY_FILE, &out->files);
+	err = err ? err : page_data_rows(p->data, BY_PID, &out->processes);
+	return err ? err : page_data_rows(p->data, BY_CGROUP, &out->cgroups);
+}
+
+/* Writes the head, with the title of the browser's tab: the name of the recording. */
+static void put_head(struct page_out *out)
+{
+	static const char mark[] = "@title@";
+	const char *at =
+		memmem(page_head_begin, page_head_end - page_head_begin, mark, strlen(mark));
+	const char *name = out->view.recording;
+
+	text_write(&out->o, page_head_begin, at - page_head_begin);
+	if (name)
+		text_html(&out->o, name, strlen(name));
+	text_put(&out->o, name ? " - iostrata" : "iostrata");
+	at += strlen(mark);
+	text_write(&out->o, at, page_head_end - at);
 }
 
 int page_put(FILE *f, const struct page *p)
@@ -870,7 +890,7 @@ int page_put(FILE *f, const struct page *p)
 	out.view.width = WIDE;
 	if (out.view.recording) /* the reader of the page has other directories */
 		out.view.recording = basename(out.view.recording);
-	text_write(&out.o, page_head_begin, page_head_end - page_head_begin);
+	put_head(&out);
 	err = rows_set(&out);
 	if (!err)
 		err = put_body(&out);
@@ -878,6 +898,8 @@ int page_put(FILE *f, const struct page *p)
 	snapshot_free(&out.calls);
 	snapshot_free(&out.disks);
 	snapshot_free(&out.files);
+	snapshot_free(&out.processes);
+	snapshot_free(&out.cgroups);
 	snapshot_free(&out.keys);
 	return err ? err : text_end(&out.o);
 }

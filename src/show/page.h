@@ -38,11 +38,14 @@ struct page {
 	const struct page_compared *compared; /* NULL: none, as without a base in it */
 	const char *host;                     /* NULL: not known */
 	uint64_t begin_ns;                    /* since 1970 */
+	char *const *recordings;              /* their names */
+	size_t n_recordings;
+	uint64_t from_ns; /* the begin of the page in the recording */
 };
 
 enum {
-	PAGE_SLOWEST = 20,          /* operations on a page, unless the user wants another number */
-	PAGE_JSON_MAX = 700 * 1024, /* intervals of time are joined until the JSON is smaller */
+	PAGE_SLOWEST = 20, /* operations on a page, unless the user wants another number */
+	PAGE_JSON_MAX = 1250 * 1024, /* the cube is joined until the JSON is smaller */
 };
 
 /* Writes the page and flushes. Returns 0 or -errno. */

@@ -8,60 +8,52 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "show/page.h"
+#include "show/page_index.h"
+#include "show/page_maps.h"
+#include "show/page_pack.h"
 #include "show/view_parts.h"
 
 enum {
-	ROWS_MOST = 32, /* rows with separate pictures; the others are in the sums */
-	HALF_OCTAVE_LOG2 = HIST_SUB_BITS - 1,
-	HALF_OCTAVES = HIST_N >> HALF_OCTAVE_LOG2,
-	PATTERN_LEAST = 5, /* fewer accesses have no pattern */
+	ROWS_OPS = 16, /* rows of operations with a map of latencies */
+	ROWS_REQUESTS = 12,
+	DISK_ROWS = 24,       /* kinds of requests of disks */
+	EXAMPLES_MOST = 4000, /* operations with a place of their own */
+	CELLS_FIRST = 26000,  /* cells of the cube on a page, and combinations; fewer if */
+	COMBOS_FIRST = 2000,  /* the page would be too large */
 };
 
-#define MEMBER_BY_INTERVAL(member, type, text)                                                     \
+#define MEMBER_PACKED(member, text)                                                                \
 	{                                                                                          \
-		member, type, .what = text ", for each interval", .list = 1,                       \
-			      .item = "figure of an interval"                                      \
+		member, MEMBER_ASCII, .what = text "; packed", .null = "there is none"             \
 	}
 
-static const struct member strata_members[] = { { .each = &strata_words,
-						  .type = MEMBER_TIME,
-						  .what = "times in the stratum",
-						  .list = 1,
-						  .item = "time in an interval",
-						  .only = "if it has any time" },
-						{} };
-static const struct object times_object = { "strata",
-					    "by stratum, a list with a time for each interval",
-					    strata_members };
-
-static const struct member heat_members[] = {
-	{ "low", MEMBER_COUNT,
-	  .what = "the lowest half-octave with a count. Half-octave n begins at 2^(n/2 + 4) ns for "
-		  "even n, "
-		  "and in the middle of the octave for odd n; of requests the time in the device" },
-	{ "cells", MEMBER_COUNT,
-	  .what = "for each half-octave from low on: interval, count, interval, count ...",
-	  .list = 2, .item = "an interval, or the count of the interval before it" },
-	{}
-};
-static const struct object heat_object = { NULL, "how many took how long", heat_members };
-
-static const struct member row_members[] = {
+static const struct member latency_members[] = {
 	{ "is_request", MEMBER_BOOL, .what = "whether these are requests; else operations" },
-	{ "what", MEMBER_TEXT, .what = "kind of the operations or requests" },
+	{ "what", MEMBER_TEXT, .what = "kind of the operations or requests",
+	  .null = "all kinds without a row" },
 	{ "where", MEMBER_TEXT, .what = "file system type or disk", .null = "not known" },
-	MEMBER_BY_INTERVAL("count", MEMBER_COUNT, "how many ended"),
-	MEMBER_BY_INTERVAL("errors", MEMBER_COUNT, "how many of them failed"),
-	MEMBER_BY_INTERVAL("bytes", MEMBER_BYTES, "bytes read or written"),
-	MEMBER_BY_INTERVAL("total", MEMBER_TIME, "their time"),
-	{ "strata", MEMBER_OBJECT,
-	  .what = "their time by stratum; of requests tag, queue and device",
-	  .object = &times_object },
-	{ "heat", MEMBER_OBJECT, .what = "how many took how long", .object = &heat_object },
+	{ "operation", MEMBER_ID, .what = "its number among operations", .null = "no operations" },
+	{ "count", MEMBER_COUNT, .what = "how many there are" },
+	MEMBER_PACKED("cells",
+		      "for each interval and half octave with a count: interval * 74 + half "
+		      "octave, less the same of the cell before, and the count. Half octave "
+		      "n begins at 2^(n/2 + 4) ns for even n, and in the middle of the octave "
+		      "for odd n; of requests the time in the device"),
 	{}
 };
-static const struct object row_object = { "row", "operations or requests of one kind",
-					  row_members };
+static const struct object latency_object = { "latency", "how many took how long",
+					      latency_members };
+
+static const struct member disk_members[] = {
+	{ "disk", MEMBER_ID, .what = "its number among disks", .null = "all other disks" },
+	{ "kind", MEMBER_ASCII, .what = "code of the kind of requests", .words = &rq_words },
+	MEMBER_PACKED("cells",
+		      "for each interval with a request: interval + 1, 0 for the time "
+		      "before, less the same of the cell before; count, errors, bytes, whole "
+		      "time of those that ended there; time in flight there"),
+	{}
+};
+static const struct object disk_object = { "disk", "requests of one kind and disk", disk_members };
 
 static const struct member map_members[] = {
 	{ "name", MEMBER_TEXT, .what = "path of the file, or name of the disk",
@@ -72,10 +64,8 @@ static const struct member map_members[] = {
 	  .what = "accesses before this time, since the begin, are not in the map" },
 	{ "interval_ns", MEMBER_TIME, .what = "length of an interval of time" },
 	{ "range_bytes", MEMBER_BYTES, .what = "length of a range of offsets" },
-	{ "cells", MEMBER_COUNT,
-	  .what = "for each interval and range with accesses four numbers: interval, range, reads, "
-		  "writes",
-	  .list = 1, .item = "one of the four numbers" },
+	MEMBER_PACKED("cells", "for each interval and range with accesses four numbers: interval, "
+			       "range, reads, writes"),
 	{}
 };
 static const struct object map_object = { "map", "a map of offset and time", map_members };
@@ -97,375 +87,447 @@ static const struct member kind_members[] = { { "code", MEMBER_ASCII, .what = "i
 					      {} };
 static const struct object kind_object = { NULL, "a kind", kind_members };
 
-static const struct member all_members[] = {
-	MEMBER_BY_INTERVAL("count", MEMBER_COUNT, "operations"),
-	MEMBER_BY_INTERVAL("total", MEMBER_TIME, "their time"),
-	{ "strata", MEMBER_OBJECT, .what = "their time by stratum", .object = &times_object },
-	{}
-};
-static const struct object all_object = { NULL, "sums of all operations", all_members };
-
 static const struct member page_members[] = {
 	{ "kernel", MEMBER_TEXT, .what = "release of the kernel", .null = "not known" },
 	{ "host", MEMBER_TEXT, .what = "name of the machine", .null = "not known" },
+	{ "recordings", MEMBER_TEXT, .what = "names of the recordings", .list = 1,
+	  .item = "a name" },
+	{ "filters", MEMBER_TEXT, .what = "the filters as typed", .null = "none" },
+	{ "from_ns", MEMBER_TIME, .what = "begin of the page in the recording" },
 	{ "begin_ns", MEMBER_TIME, .what = "begin of the time axis, since 1970" },
 	{ "duration_ns", MEMBER_TIME, .what = "length of the time axis" },
 	{ "strata", MEMBER_ASCII, .what = "names of all strata, in their order",
 	  .words = &strata_words, .list = 1, .item = "name of a stratum" },
-	{ "shares", MEMBER_OBJECT, .what = "groups of strata under one letter and colour",
+	{ "shares", MEMBER_OBJECT,
+	  .what = "groups of strata under one letter and colour, in the order of all bars",
 	  .object = &share_object, .list = 1 },
 	{ "kinds", MEMBER_OBJECT, .what = "kinds of requests", .object = &kind_object, .list = 1 },
-	{ "interval_ns", MEMBER_TIME,
-	  .what = "length of an interval; the last one may be shorter. An operation or request "
-		  "counts in "
-		  "the interval in which it ended" },
-	{ "intervals", MEMBER_COUNT, .what = "number of intervals" },
-	{ "all", MEMBER_OBJECT, .what = "sums of all operations", .object = &all_object },
-	{ "rows", MEMBER_OBJECT,
-	  .what = "operations by kind and file system, and requests by operation and disk; most "
-		  "time first",
-	  .object = &row_object, .list = 1 },
-	{ "more_rows", MEMBER_COUNT,
-	  .what = "rows that are left out; their operations are in all" },
+	{ "bin_ns", MEMBER_TIME,
+	  .what = "length of an interval; the last one may be shorter. Count, errors, bytes and "
+		  "maximum are in the interval in which an operation or request ended; the time is "
+		  "in all intervals in which it lived" },
+	{ "bins", MEMBER_COUNT, .what = "number of intervals" },
+	MEMBER_PACKED("combos",
+		      "combinations, most time first: the numbers of operation, call, disk, file "
+		      "(0: all other files, or none) and thread (0: all others), the level, and "
+		      "the number of cells, which are 1 << level intervals each"),
+	MEMBER_PACKED("cells",
+		      "for each cell of each combination: interval + 1, 0 for the time before the "
+		      "page, less the same of the cell before; count, errors, bytes, maximum; time "
+		      "of those that ended there, as a signed difference from the sum of the "
+		      "shares; the set of shares with time, and their times, in their order"),
+	MEMBER_PACKED("examples",
+		      "operations, by their begin: begin, as a signed difference from the one "
+		      "before; time; the numbers of operation, call, disk, file and thread; id of "
+		      "the thread; error; the set of shares with time, and their times"),
+	MEMBER_PACKED("details",
+		      "for each operation in the section of the slowest: begin, signed; id of the "
+		      "thread; time; number of segments, and for each its stratum and its time"),
+	{ "latencies", MEMBER_OBJECT, .what = "operations, then requests; most time first",
+	  .object = &latency_object, .list = 1 },
+	{ "disk_rows", MEMBER_OBJECT, .what = "requests over time; most time first",
+	  .object = &disk_object, .list = 1 },
+	{ .also = page_index_members },
 	{ "offsets", MEMBER_OBJECT,
 	  .what = "where reads and writes of a file, or read and write requests of a disk went; "
-		  "those with "
-		  "most accesses first",
+		  "those with most accesses first",
 	  .object = &map_object, .list = 1 },
 	{}
 };
 static const struct object page_object = { NULL, "the data of a page", page_members };
 
 const struct schema page_schema = {
-	"iostrata.page/1",
-	.what = "the data of the pictures in a page of report --html, in its element of id data",
+	"iostrata.page/2", .what = "the data of a page of report --html, in its element of id data",
 	.first = &page_object
 };
 
-/* A number of an interval. */
-typedef uint64_t (*cell_value)(const struct series_cell *cell, int stratum);
+/* The JSON being written, and the numbers of its names. */
+struct page_json {
+	struct json j;
+	const struct page *page;
+	struct page_data *data;
+	struct page_index index;
+	size_t examples; /* at most */
+};
 
-static uint64_t cell_count(const struct series_cell *cell, int stratum)
+/* The shares with time, in the order of all bars, and their times. */
+static void pack_shares(struct pack *p, const uint64_t shares[SHARE_N])
 {
-	(void)stratum;
-	return cell->count;
+	uint64_t set = 0;
+
+	for (int i = 0; i < SHARE_N; i++)
+		set |= (uint64_t)(shares[share_ordered(i)] != 0) << i;
+	pack_uint(p, set);
+	for (int i = 0; i < SHARE_N; i++)
+		if (set >> i & 1)
+			pack_uint(p, shares[share_ordered(i)]);
 }
 
-static uint64_t cell_errors(const struct series_cell *cell, int stratum)
+static void pack_numbers(struct pack *p, const struct page_numbers *n)
 {
-	(void)stratum;
-	return cell->errors;
+	pack_uint(p, n->op);
+	pack_uint(p, n->call);
+	pack_uint(p, n->disk);
+	pack_uint(p, n->file);
+	pack_uint(p, n->thread);
 }
 
-static uint64_t cell_bytes(const struct series_cell *cell, int stratum)
+static void pack_cell(struct pack *p, const struct cube_cell *cell, uint32_t before)
 {
-	(void)stratum;
-	return cell->bytes;
+	uint64_t spread = 0;
+
+	for (int i = 0; i < SHARE_N; i++)
+		spread += cell->shares[i];
+	pack_uint(p, cell->bin - before);
+	pack_uint(p, cell->count);
+	pack_uint(p, cell->errors);
+	pack_uint(p, cell->bytes);
+	pack_uint(p, cell->max_ns);
+	pack_int(p, (int64_t)(cell->ended_ns - spread));
+	pack_shares(p, cell->shares);
 }
 
-static uint64_t cell_total(const struct series_cell *cell, int stratum)
+static int combo_order(const void *a, const void *b)
 {
-	(void)stratum;
-	return cell->total_ns;
+	const struct cube_combo *x = a, *y = b;
+	int order = compare_u64(y->total_ns, x->total_ns);
+
+	return order ? order : memcmp(&x->key, &y->key, sizeof(x->key));
 }
 
-static uint64_t cell_stratum(const struct series_cell *cell, int stratum)
+static int put_cube(struct page_json *w)
 {
-	return cell->strata[stratum];
+	struct cube *c = &w->data->cube;
+	struct pack combos = {}, cells = {};
+	int err;
+
+	if (c->n) /* no operation is added from now on, so the index may point elsewhere */
+		qsort(c->combos, c->n, sizeof(*c->combos), combo_order);
+	for (size_t i = 0; i < c->n; i++) {
+		const struct cube_combo *combo = &c->combos[i];
+		const struct page_numbers n = page_index_key(&w->index, &combo->key);
+
+		pack_numbers(&combos, &n);
+		pack_uint(&combos, combo->level);
+		pack_uint(&combos, combo->n);
+		for (uint32_t k = 0; k < combo->n; k++)
+			pack_cell(&cells, &combo->cells[k], k ? combo->cells[k - 1].bin : 0);
+	}
+	err = pack_put(&combos, &w->j, "combos");
+	return pack_put(&cells, &w->j, "cells") ? -1 : err;
 }
 
-static bool any(const struct series *s, const struct series_cell *cells, cell_value get,
-		int stratum)
+static int latency_order(const void *a, const void *b)
 {
-	for (unsigned int i = 0; i < s->intervals; i++)
-		if (get(&cells[i], stratum))
-			return true;
-	return false;
+	const struct latency_row *x = *(const struct latency_row *const *)a;
+	const struct latency_row *y = *(const struct latency_row *const *)b;
+
+	if (x->key.is_request != y->key.is_request)
+		return x->key.is_request - y->key.is_request;
+	return compare_u64(y->total_ns, x->total_ns);
 }
 
-static void put_list(struct json *j, const char *name, const struct series *s,
-		     const struct series_cell *cells, cell_value get, int stratum)
+/* The rows of latencies on the page, operations first. Returns their number. */
+static size_t latency_rows(const struct latencies *l, const struct latency_row *ret[LATENCY_ROWS])
 {
-	json_put_begin(j, name, '[');
-	for (unsigned int i = 0; i < s->intervals; i++)
-		json_put_uint(j, NULL, get(&cells[i], stratum));
-	json_put_end(j, ']');
-}
+	size_t n = 0, ops = 0, requests = 0;
 
-static void put_strata(struct json *j, const struct series *s, const struct series_cell *cells)
-{
-	json_put_begin(j, "strata", '{');
-	for (int i = 0; i < ST_N; i++)
-		if (any(s, cells, cell_stratum, i))
-			put_list(j, stratum_name(i), s, cells, cell_stratum, i);
-	json_put_end(j, '}');
-}
-
-/* The number of times of @cell in the half-octave @half. */
-static uint64_t half_count(const struct series_cell *cell, unsigned int half)
-{
-	uint64_t n = 0;
-
-	for (unsigned int i = 0; i < cell->hist.n; i++)
-		if (cell->hist.bins[i].bucket >> HALF_OCTAVE_LOG2 == half)
-			n += cell->hist.bins[i].count;
+	for (size_t i = 0; i < l->n; i++)
+		ret[i] = &l->rows[i];
+	qsort(ret, l->n, sizeof(*ret), latency_order);
+	for (size_t i = 0; i < l->n; i++)
+		if (ret[i]->key.is_request ? requests++ < ROWS_REQUESTS : ops++ < ROWS_OPS)
+			ret[n++] = ret[i];
 	return n;
 }
 
-/* The lowest and the highest half-octave with a count. Returns false if there is none. */
-static bool heat_range(const struct series *s, const struct series_cell *cells,
-		       unsigned int *ret_low, unsigned int *ret_high)
+/* Examples, those to be kept first in front, then in the order of their begins. */
+struct examples {
+	const struct example **list; /* owned */
+	size_t n;
+};
+
+static void example_add(struct examples *e, const struct example *one)
 {
-	unsigned int low = HALF_OCTAVES, high = 0, first, last;
-
-	for (unsigned int i = 0; i < s->intervals; i++) {
-		const struct hist *h = &cells[i].hist;
-
-		if (!h->n)
-			continue;
-		first = h->bins[0].bucket >> HALF_OCTAVE_LOG2;
-		last = h->bins[h->n - 1].bucket >> HALF_OCTAVE_LOG2;
-		low = first < low ? first : low;
-		high = last > high ? last : high;
-	}
-	*ret_low = low;
-	*ret_high = high;
-	return low < HALF_OCTAVES;
+	if (one->total_ns)
+		e->list[e->n++] = one;
 }
 
-static void put_heat(struct json *j, const struct series *s, const struct series_cell *cells)
+static int begin_order(const void *a, const void *b)
 {
-	unsigned int low, high;
-	uint64_t n;
+	const struct example *x = *(const struct example *const *)a;
+	const struct example *y = *(const struct example *const *)b;
 
-	json_put_begin(j, "heat", '{');
-	if (!heat_range(s, cells, &low, &high))
-		low = high + 1;
-	json_put_uint(j, "low", low);
-	json_put_begin(j, "cells", '[');
-	for (unsigned int half = low; half <= high; half++) {
-		json_put_begin(j, NULL, '[');
-		for (unsigned int i = 0; i < s->intervals; i++) {
-			n = half_count(&cells[i], half);
-			if (!n)
-				continue;
-			json_put_uint(j, NULL, i);
-			json_put_uint(j, NULL, n);
-		}
-		json_put_end(j, ']');
-	}
-	json_put_end(j, ']');
-	json_put_end(j, '}');
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return compare_u64(y->total_ns, x->total_ns);
 }
 
-static void put_row(struct json *j, const struct series *s, const struct series_row *row)
+/* Leaves out examples that are there twice, and puts the others in the order of their begins. */
+static void examples_sort(struct examples *e)
 {
-	json_put_begin(j, NULL, '{');
-	json_put_bool(j, "is_request", row->key.is_request);
-	json_put_string(j, "what", row->key.what);
-	json_put_string(j, "where", row->key.where);
-	put_list(j, "count", s, row->cells, cell_count, 0);
-	put_list(j, "errors", s, row->cells, cell_errors, 0);
-	put_list(j, "bytes", s, row->cells, cell_bytes, 0);
-	put_list(j, "total", s, row->cells, cell_total, 0);
-	put_strata(j, s, row->cells);
-	put_heat(j, s, row->cells);
-	json_put_end(j, '}');
+	size_t n = 0;
+
+	qsort(e->list, e->n, sizeof(*e->list), begin_order);
+	for (size_t i = 0; i < e->n; i++)
+		if (!n || begin_order(&e->list[n - 1], &e->list[i]))
+			e->list[n++] = e->list[i];
+	e->n = n;
 }
 
-static uint64_t row_total(const struct series *s, const struct series_row *row)
+/* The longest of all, one for each cell of a map where 16 bins are joined, and one for each bin; as
+ * many as there is room for. 0 or -ENOMEM. */
+static int examples_find(struct examples *e, const struct latencies *l, size_t room)
 {
-	uint64_t ns = 0;
+	const struct latency_row *rows[LATENCY_ROWS];
+	size_t n = latency_rows(l, rows);
+	size_t most = l->n_all + n * (LATENCY_JOINED * LATENCY_HALVES + CUBE_BINS);
 
-	for (unsigned int i = 0; i < s->intervals; i++)
-		ns += row->cells[i].total_ns;
-	return ns;
-}
-
-static int row_order(const void *a, const void *b, void *arg)
-{
-	uint64_t x = row_total(arg, *(const struct series_row *const *)a);
-	uint64_t y = row_total(arg, *(const struct series_row *const *)b);
-
-	return compare_u64(y, x);
-}
-
-/* The sums of all operations. */
-static void put_all(struct json *j, const struct series *s)
-{
-	struct series_cell cells[SERIES_INTERVALS] = {};
-
-	for (size_t i = 0; i < s->n_rows; i++) {
-		const struct series_row *row = &s->rows[i];
-
-		for (unsigned int at = 0; at < s->intervals && !row->key.is_request; at++) {
-			cells[at].count += row->cells[at].count;
-			cells[at].total_ns += row->cells[at].total_ns;
-			for (int st = 0; st < ST_N; st++)
-				cells[at].strata[st] += row->cells[at].strata[st];
-		}
-	}
-	json_put_begin(j, "all", '{');
-	put_list(j, "count", s, cells, cell_count, 0);
-	put_list(j, "total", s, cells, cell_total, 0);
-	put_strata(j, s, cells);
-	json_put_end(j, '}');
-}
-
-static int put_rows(struct json *j, struct series *s)
-{
-	const struct series_row **rows = calloc(s->n_rows + 1, sizeof(*rows));
-	size_t n = s->n_rows < ROWS_MOST ? s->n_rows : ROWS_MOST;
-
-	if (!rows)
+	e->list = calloc(most + 1, sizeof(*e->list));
+	if (!e->list)
 		return -1;
-	for (size_t i = 0; i < s->n_rows; i++)
-		rows[i] = &s->rows[i];
-	qsort_r(rows, s->n_rows, sizeof(*rows), row_order, s);
-	json_put_begin(j, "rows", '[');
-	for (size_t i = 0; i < n; i++)
-		put_row(j, s, rows[i]);
-	json_put_end(j, ']');
-	json_put_uint(j, "more_rows", s->n_rows - n);
-	free(rows);
+	for (size_t i = 0; i < l->n_all; i++)
+		example_add(e, &l->all[i]);
+	for (size_t i = 0; i < n && !rows[i]->key.is_request && e->n < room; i++)
+		for (size_t k = 0; k < LATENCY_JOINED * LATENCY_HALVES; k++)
+			example_add(e, &rows[i]->halves[0][k]);
+	for (size_t i = 0; i < n && !rows[i]->key.is_request && e->n < room; i++)
+		for (size_t k = 0; k < CUBE_BINS; k++)
+			example_add(e, &rows[i]->longest[k]);
+	e->n = e->n < room ? e->n : room;
+	examples_sort(e);
 	return 0;
 }
 
-static int map_order(const void *a, const void *b)
+static int put_examples(struct page_json *w)
 {
-	const struct access *x = (*(const struct page_map *const *)a)->map->access;
-	const struct access *y = (*(const struct page_map *const *)b)->map->access;
+	struct examples e = {};
+	struct pack p = {};
+	int64_t before = 0;
 
-	return compare_u64(y[ACCESS_READ].count + y[ACCESS_WRITE].count,
-			   x[ACCESS_READ].count + x[ACCESS_WRITE].count);
-}
+	if (examples_find(&e, &w->data->latencies, w->examples))
+		return -1;
+	for (size_t i = 0; i < e.n; i++) {
+		const struct example *one = e.list[i];
+		const struct page_numbers n = page_index_key(&w->index, &one->key);
 
-size_t page_maps(const struct page *p, const struct page_map *ret[PAGE_MAPS])
-{
-	const struct page_map *all[PAGE_FILE_MAPS + PAGE_DISK_MAPS];
-	const struct page_data *d = p->data;
-	size_t n = 0;
-
-	for (size_t i = 0; i < d->n_file_maps; i++)
-		all[n++] = &d->file_maps[i];
-	for (size_t i = 0; i < d->n_disk_maps; i++)
-		all[n++] = &d->disk_maps[i];
-	qsort(all, n, sizeof(*all), map_order);
-	n = n < PAGE_MAPS ? n : PAGE_MAPS;
-	memcpy(ret, all, n * sizeof(*all));
-	return n;
-}
-
-const char *page_map_name(const struct page_names *names, const struct page_map *m)
-{
-	if (m->row)
-		return names->files->ops[m->row - 1].by;
-	for (size_t i = 0; i < names->disks->n_ops; i++)
-		if (names->disks->ops[i].key.by[0] == m->dev &&
-		    names->disks->ops[i].key.fs == m->host)
-			return names->disks->ops[i].by;
-	return NULL;
-}
-
-/* "92 % sequential reads of 128 KiB"; without a pattern that most have: "reads of 4 KiB: 40 %
- * sequential, 20 % strided, 40 % random". Returns the length. */
-static int kind_words(char *dst, size_t cap, const struct access *k, const char *noun)
-{
-	static const char *const patterns[] = { "sequential", "strided", "random" };
-	uint64_t counts[] = { k->sequential, k->strided, k->count - k->sequential - k->strided };
-	uint64_t same, size = access_size(k, &same);
-	const char *about = same == k->count ? "of" : "mostly of", *mean = "";
-	int most = 0, n;
-
-	if (2 * same < k->count) {
-		size = k->bytes / k->count;
-		about = "of";
-		mean = " on average";
+		pack_int(&p, one->begin_ns - before);
+		pack_uint(&p, one->total_ns);
+		pack_numbers(&p, &n);
+		pack_uint(&p, one->tid);
+		pack_uint(&p, one->error);
+		pack_shares(&p, one->shares);
+		before = one->begin_ns;
 	}
-	if (k->count < PATTERN_LEAST)
-		return snprintf(dst, cap, "%s %s%s %s %s%s", text_count(k->count).s, noun,
-				text_plural(k->count), about, text_bytes(size).s, mean);
-	for (int i = 1; i < 3; i++)
-		most = counts[i] > counts[most] ? i : most;
-	if (2 * counts[most] > k->count)
-		return snprintf(dst, cap, "%s %s %s%s %s %s%s",
-				text_percent_whole(counts[most], k->count).s, patterns[most], noun,
-				text_plural(k->count), about, text_bytes(size).s, mean);
-	n = snprintf(dst, cap, "%s%s %s %s%s:", noun, text_plural(k->count), about,
-		     text_bytes(size).s, mean);
-	for (int i = 0; i < 3; i++)
-		n += snprintf(dst + n, cap - n, "%s %s %s", i ? "," : "",
-			      text_percent_whole(counts[i], k->count).s, patterns[i]);
-	return n;
+	free(e.list);
+	return pack_put(&p, &w->j, "examples");
 }
 
-void page_map_words(char ret[PAGE_MAP_WORDS], const struct page_map *m)
+/* The order of the time of the slowest operations. */
+static int put_details(struct page_json *w)
 {
-	const struct access *reads = &m->map->access[ACCESS_READ];
-	const struct access *writes = &m->map->access[ACCESS_WRITE];
-	int n = 0;
+	struct pack p = {};
 
-	ret[0] = '\0';
-	if (reads->count)
-		n = kind_words(ret, PAGE_MAP_WORDS, reads, "read");
-	if (reads->count && writes->count)
-		n += snprintf(ret + n, PAGE_MAP_WORDS - n, "; ");
-	if (writes->count)
-		kind_words(ret + n, PAGE_MAP_WORDS - n, writes, "write");
+	for (size_t i = 0; i < w->page->n_slowest; i++) {
+		const struct slow_op *r = &w->page->slowest[i];
+		unsigned int n = r->has_segments ? r->segments.n : 0;
+
+		pack_int(&p, (int64_t)(r->real_ns - w->page->begin_ns));
+		pack_uint(&p, r->who.tid);
+		pack_uint(&p, r->total_ns);
+		pack_uint(&p, n);
+		for (unsigned int k = 0; k < n; k++) {
+			pack_uint(&p, SEGMENT_STRATUM(r->segments.at[k]));
+			pack_uint(&p, SEGMENT_NS(r->segments.at[k]));
+		}
+	}
+	return pack_put(&p, &w->j, "details");
 }
 
-static void put_map_cells(struct json *j, const struct offset_map *m)
+static int put_latency_cells(struct json *j, const struct latency_row *row)
 {
-	json_put_begin(j, "cells", '[');
+	uint64_t before = 0;
+	struct pack p = {};
+
+	for (uint64_t bin = 0; bin < CUBE_BINS; bin++) {
+		for (uint64_t half = 0; half < LATENCY_HALVES; half++) {
+			if (!row->heat[bin][half])
+				continue;
+			pack_uint(&p, bin * LATENCY_HALVES + half - before);
+			pack_uint(&p, row->heat[bin][half]);
+			before = bin * LATENCY_HALVES + half;
+		}
+	}
+	return pack_put(&p, j, "cells");
+}
+
+/* The names of a row, and the number of its operation. */
+static void put_latency_names(struct page_json *w, const struct latency_row *row)
+{
+	const struct latency_key *k = &row->key;
+	struct op_row name = { .key = { .op = k->kind, .call = k->call } };
+	char buf[32], safe[TEXT_SAFE_CAP(FS_NAME_LEN)] = "";
+	const char *what =
+		k->is_request ? rq_op_name(k->kind) : breakdown_op_name(w->page->view, &name, buf);
+
+	if (!k->is_request && k->fs)
+		text_safe_utf8(safe, sizeof(safe), w->data->fs[k->fs - 1].name,
+			       strnlen(w->data->fs[k->fs - 1].name, FS_NAME_LEN));
+	json_put_string(&w->j, "what", k->is_others ? NULL : what);
+	json_put_string(&w->j, "where", safe);
+	if (k->is_others)
+		json_put_null(&w->j, "operation");
+	else if (k->is_request)
+		json_put_uint(&w->j, "operation", page_index_disk(&w->index, k->dev, k->host));
+	else
+		json_put_uint(&w->j, "operation",
+			      page_index_op(&w->index, k->kind, k->call, k->fs));
+}
+
+static int put_latencies(struct page_json *w)
+{
+	const struct latency_row *rows[LATENCY_ROWS];
+	size_t n = latency_rows(&w->data->latencies, rows);
+	int err = 0;
+
+	json_put_begin(&w->j, "latencies", '[');
+	for (size_t i = 0; i < n && !err; i++) {
+		json_put_begin(&w->j, NULL, '{');
+		json_put_bool(&w->j, "is_request", rows[i]->key.is_request);
+		put_latency_names(w, rows[i]);
+		json_put_uint(&w->j, "count", rows[i]->count);
+		err = put_latency_cells(&w->j, rows[i]);
+		json_put_end(&w->j, '}');
+	}
+	json_put_end(&w->j, ']');
+	return err;
+}
+
+static int put_disk_cells(struct json *j, const struct disk_times *row)
+{
+	uint32_t before = 0;
+	struct pack p = {};
+
+	for (uint32_t bin = 0; bin <= CUBE_BINS; bin++) {
+		const struct disk_cell *cell = &row->cells[bin];
+
+		if (!cell->count && !cell->flight_ns)
+			continue;
+		pack_uint(&p, bin - before);
+		pack_uint(&p, cell->count);
+		pack_uint(&p, cell->errors);
+		pack_uint(&p, cell->bytes);
+		pack_uint(&p, cell->ended_ns);
+		pack_uint(&p, cell->flight_ns);
+		before = bin;
+	}
+	return pack_put(&p, j, "cells");
+}
+
+static int disk_order(const void *a, const void *b)
+{
+	const struct disk_times *x = *(const struct disk_times *const *)a;
+	const struct disk_times *y = *(const struct disk_times *const *)b;
+
+	return compare_u64(y->total_ns, x->total_ns);
+}
+
+static int put_disks(struct page_json *w)
+{
+	const struct disks *d = &w->data->disks;
+	const struct disk_times *rows[DISK_TIMES];
+	int err = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		rows[i] = &d->rows[i];
+	qsort(rows, d->n, sizeof(*rows), disk_order);
+	json_put_begin(&w->j, "disk_rows", '[');
+	for (size_t i = 0; i < d->n && i < DISK_ROWS && !err; i++) {
+		json_put_begin(&w->j, NULL, '{');
+		if (rows[i]->is_others)
+			json_put_null(&w->j, "disk");
+		else
+			json_put_uint(&w->j, "disk",
+				      page_index_disk(&w->index, rows[i]->dev, rows[i]->host));
+		json_put_string(&w->j, "kind", rq_op_code(rows[i]->op));
+		err = put_disk_cells(&w->j, rows[i]);
+		json_put_end(&w->j, '}');
+	}
+	json_put_end(&w->j, ']');
+	return err;
+}
+
+static int put_map_cells(struct json *j, const struct offset_map *m)
+{
+	struct pack pack = {};
+
 	for (int t = 0; t < OFFSETS_TIMES; t++) {
 		for (int p = 0; p < OFFSETS_PLACES; p++) {
 			const uint32_t *n = m->cells[t][p];
 
 			if (!n[ACCESS_READ] && !n[ACCESS_WRITE])
 				continue;
-			json_put_uint(j, NULL, t);
-			json_put_uint(j, NULL, p);
-			json_put_uint(j, NULL, n[ACCESS_READ]);
-			json_put_uint(j, NULL, n[ACCESS_WRITE]);
+			pack_uint(&pack, t);
+			pack_uint(&pack, p);
+			pack_uint(&pack, n[ACCESS_READ]);
+			pack_uint(&pack, n[ACCESS_WRITE]);
 		}
 	}
-	json_put_end(j, ']');
+	return pack_put(&pack, j, "cells");
 }
 
-static void put_maps(struct json *j, const struct page *p, const struct page_names *names)
+/* A name that is hostile, made safe. */
+static void put_safe(struct json *j, const char *name, const char *text)
+{
+	char *safe = text ? malloc(TEXT_SAFE_CAP(strlen(text))) : NULL;
+
+	if (safe)
+		text_safe_utf8(safe, TEXT_SAFE_CAP(strlen(text)), text, strlen(text));
+	json_put_string(j, name, safe);
+	free(safe);
+}
+
+static int put_maps(struct page_json *w)
 {
 	const struct page_map *maps[PAGE_MAPS];
-	size_t n = page_maps(p, maps);
+	size_t n = page_maps(w->data, maps);
 	char words[PAGE_MAP_WORDS];
+	struct json *j = &w->j;
+	int err = 0;
 
 	json_put_begin(j, "offsets", '[');
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !err; i++) {
 		json_put_begin(j, NULL, '{');
-		json_put_string(j, "name", page_map_name(names, maps[i]));
+		put_safe(j, "name", page_map_name(w->index.names, maps[i]));
 		json_put_bool(j, "is_disk", !maps[i]->row);
 		page_map_words(words, maps[i]);
 		json_put_string(j, "words", words);
 		json_put_uint(j, "since_ns", maps[i]->since_ns);
 		json_put_uint(j, "interval_ns", 1ULL << maps[i]->map->time_shift);
 		json_put_uint(j, "range_bytes", 1ULL << maps[i]->map->place_shift);
-		put_map_cells(j, maps[i]->map);
+		err = put_map_cells(j, maps[i]->map);
 		json_put_end(j, '}');
 	}
 	json_put_end(j, ']');
+	return err;
 }
 
 static void put_shares(struct json *j)
 {
 	json_put_begin(j, "shares", '[');
-	for (int s = 0; s < SHARE_N; s++) {
+	for (int i = 0; i < SHARE_N; i++) {
+		enum share s = share_ordered(i);
+
 		json_put_begin(j, NULL, '{');
 		json_put_string(j, "letter", (char[]){ share_letter(s), '\0' });
 		json_put_string(j, "name", share_name(s));
 		json_put_string(j, "mostly", share_mostly(s));
 		json_put_begin(j, "strata", '[');
-		for (int i = 0; i < ST_N; i++)
-			if (share_strata(s) >> i & 1)
-				json_put_string(j, NULL, stratum_name(i));
+		for (int st = 0; st < ST_N; st++)
+			if (share_strata(s) >> st & 1)
+				json_put_string(j, NULL, stratum_name(st));
 		json_put_end(j, ']');
 		json_put_end(j, '}');
 	}
@@ -489,40 +551,54 @@ void page_words(struct json *j)
 	json_put_end(j, ']');
 }
 
-static void put_head(struct json *j, const struct page *p)
+static void put_head(struct page_json *w)
 {
-	const struct series *s = &p->data->series;
+	const struct breakdown_view *v = w->page->view;
+	const struct page_data *d = w->data;
+	struct json *j = &w->j;
 
 	json_put_string(j, "schema", page_schema.id);
-	json_put_string(j, "kernel", p->view->kernel);
-	json_put_string(j, "host", p->host);
-	json_put_uint(j, "begin_ns", p->begin_ns);
-	json_put_uint(j, "duration_ns", s->duration_ns);
+	json_put_string(j, "kernel", v->kernel);
+	json_put_string(j, "host", w->page->host);
+	json_put_begin(j, "recordings", '[');
+	for (size_t i = 0; i < w->page->n_recordings; i++)
+		put_safe(j, NULL, basename(w->page->recordings[i]));
+	json_put_end(j, ']');
+	put_safe(j, "filters", v->looked_for);
+	json_put_uint(j, "from_ns", w->page->from_ns);
+	json_put_uint(j, "begin_ns", w->page->begin_ns);
+	json_put_uint(j, "duration_ns", d->duration_ns);
 	page_words(j);
-	json_put_uint(j, "interval_ns", 1ULL << s->shift);
-	json_put_uint(j, "intervals", s->intervals);
+	json_put_uint(j, "bin_ns", 1ULL << d->cube.shift);
+	json_put_uint(j, "bins", ((d->duration_ns - 1) >> d->cube.shift) + 1);
 }
 
-/* The caller frees the result; NULL if out of memory. Sets @ret_series to the length without
- * offsets. */
-static char *json_make(const struct page *p, const struct page_names *names, size_t *ret_series,
+/* For free(); NULL: out of memory. */
+static char *json_make(const struct page *p, const struct page_names *names, size_t examples,
 		       size_t *ret_len)
 {
-	struct json j = {};
+	struct page_json w = { .page = p,
+			       .data = p->data,
+			       .examples = examples,
+			       .index = { .data = p->data, .names = names, .view = p->view } };
 	char *text = NULL;
 	int err;
 
-	j.out.f = open_memstream(&text, ret_len);
-	if (!j.out.f)
+	w.j.out.f = open_memstream(&text, ret_len);
+	if (!w.j.out.f)
 		return NULL;
-	json_put_begin(&j, NULL, '{');
-	put_head(&j, p);
-	put_all(&j, &p->data->series);
-	err = put_rows(&j, &p->data->series);
-	*ret_series = ftell(j.out.f);
-	put_maps(&j, p, names);
-	json_put_end(&j, '}');
-	if (!fclose(j.out.f) && !j.out.err && !err)
+	json_put_begin(&w.j, NULL, '{');
+	put_head(&w);
+	err = put_cube(&w);
+	err = err ? err : put_examples(&w);
+	err = err ? err : put_details(&w);
+	err = err ? err : put_latencies(&w);
+	err = err ? err : put_disks(&w);
+	err = err ? err : page_index_put(&w.index, &w.j);
+	err = err ? err : put_maps(&w);
+	json_put_end(&w.j, '}');
+	page_index_done(&w.index);
+	if (!fclose(w.j.out.f) && !w.j.out.err && !err)
 		return text;
 	free(text);
 	return NULL;
@@ -530,15 +606,17 @@ static char *json_make(const struct page *p, const struct page_names *names, siz
 
 char *page_json(const struct page *p, const struct page_names *names, size_t max, size_t *ret_len)
 {
-	struct series *s = &p->data->series;
-	size_t series;
-	char *json = json_make(p, names, &series, ret_len);
+	size_t cells = CELLS_FIRST, combos = COMBOS_FIRST, examples = EXAMPLES_MOST;
+	char *json = NULL;
 
-	while (json && series > max && s->intervals > 1) {
+	do {
 		free(json);
-		if (series_halve(s))
+		if (cube_limit(&p->data->cube, cells, combos))
 			return NULL;
-		json = json_make(p, names, &series, ret_len);
-	}
+		json = json_make(p, names, examples, ret_len);
+		examples = examples * 3 / 4;
+		cells = cells * 3 / 4;
+		combos = combos * 3 / 4;
+	} while (json && *ret_len > max && cells > 16);
 	return json;
 }

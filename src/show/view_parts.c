@@ -168,48 +168,13 @@ void view_requests(struct text_out *o, const struct breakdown_view *v,
 	columns_text(o, &t, (const void *const *)rows->rqs, n);
 }
 
-static const struct {
-	const char *name, *mostly;
-	char letter;
-} shares[SHARE_N] = {
-	[SHARE_CPU] = { "cpu", "on CPU", 'C' },
-	[SHARE_DEVICE] = { "device", "waiting for the device", 'D' },
-	[SHARE_QUEUE] = { "queue", "waiting in the queues of the block layer", 'q' },
-	[SHARE_RUNQ] = { "waiting for a CPU", "waiting for a CPU", 'r' },
-	[SHARE_HELPER] = { "kernel thread", "waiting for a kernel thread", 'k' },
-	[SHARE_LOCK] = { "lock", "waiting for a lock", 'l' },
-	[SHARE_SERVER] = { "server", "waiting for the server", 'S' },
-	[SHARE_OTHER] = { "other", "throttled or asleep", 'o' },
-};
-
 #define STRATUM_LOOK(id, name, label, letter, share, paint, rank, mostly, help)                    \
-	[ST_##id] = { SHARE_##share, PAINT_##paint, mostly },
+	[ST_##id] = { PAINT_##paint, mostly },
 
 static const struct {
-	enum share share;
 	enum paint paint;
 	const char *mostly; /* NULL: as its share */
 } looks[ST_N] = { STRATUM_LIST(STRATUM_LOOK) };
-
-const char *share_name(enum share s)
-{
-	return shares[s].name;
-}
-
-const char *share_mostly(enum share s)
-{
-	return shares[s].mostly;
-}
-
-char share_letter(enum share s)
-{
-	return shares[s].letter;
-}
-
-enum share stratum_share(unsigned int st)
-{
-	return st < ST_N ? looks[st].share : SHARE_OTHER;
-}
 
 enum paint stratum_paint(unsigned int st)
 {
@@ -219,41 +184,6 @@ enum paint stratum_paint(unsigned int st)
 const char *stratum_mostly(unsigned int st)
 {
 	return looks[st].mostly;
-}
-
-unsigned int share_strata(enum share s)
-{
-	unsigned int set = 0;
-
-	for (int st = 0; st < ST_N; st++)
-		set |= looks[st].share == s ? 1U << st : 0;
-	return set;
-}
-
-uint64_t share_ns(enum share s, const uint64_t strata[ST_N])
-{
-	uint64_t ns = 0;
-
-	for (int st = 0; st < ST_N; st++)
-		ns += looks[st].share == s ? strata[st] : 0;
-	return ns;
-}
-
-enum share share_next(const uint64_t strata[ST_N], enum share last)
-{
-	uint64_t limit = last == SHARE_N ? UINT64_MAX : share_ns(last, strata), best_ns = 0;
-	enum share best = SHARE_N;
-
-	for (int s = 0; s < SHARE_N; s++) {
-		uint64_t ns = share_ns(s, strata);
-		bool after = ns < limit || (ns == limit && last != SHARE_N && s > (int)last);
-
-		if (ns && after && (best == SHARE_N || ns > best_ns)) {
-			best = s;
-			best_ns = ns;
-		}
-	}
-	return best;
 }
 
 /*

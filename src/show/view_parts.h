@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "base/share.h"
 #include "base/snapshot.h"
 #include "base/text.h"
 #include "cell.h"
@@ -66,38 +67,11 @@ void view_requests(struct text_out *o, const struct breakdown_view *v,
 void view_figures(struct text_out *o, const struct breakdown_view *v,
 		  const struct breakdown_whole *whole, const struct op_row *r);
 
-/* Groups of strata under names in common use: cpu, device, queue ... */
-
-enum share {
-	SHARE_CPU,
-	SHARE_DEVICE,
-	SHARE_QUEUE,
-	SHARE_RUNQ,
-	SHARE_HELPER,
-	SHARE_LOCK,
-	SHARE_SERVER,
-	SHARE_OTHER,
-	SHARE_N,
-};
-
-const char *share_name(enum share s);
-const char *share_mostly(enum share s);  /* "waiting for the device" */
-char share_letter(enum share s);         /* in the bars of the column "where it went" */
-unsigned int share_strata(enum share s); /* set of 1 << stratum */
-uint64_t share_ns(enum share s, const uint64_t strata[ST_N]);
-
-/* The share of a stratum. A number that is no stratum belongs to the rest. */
-enum share stratum_share(unsigned int st);
-
 enum paint stratum_paint(unsigned int st); /* the colour of its bars */
 
 /* The words for an operation that spent most of its time in the stratum: "asleep". NULL: the words
  * of its share. */
 const char *stratum_mostly(unsigned int st);
-
-/* The share after @last by size; after SHARE_N, the biggest. Returns SHARE_N if all others are
- * 0. */
-enum share share_next(const uint64_t strata[ST_N], enum share last);
 
 /*
  * A histogram of times as text: a line per power of two, with a bar.

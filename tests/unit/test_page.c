@@ -12,11 +12,14 @@
 
 #include "analyse/offsets.h"
 #include "analyse/page_data.h"
+#include "base/json.h"
 #include "base/reason.h"
 #include "capture/writer.h"
 #include "json_seen.h"
 #include "show/page.h"
+#include "show/page_index.h"
 #include "show/page_json.h"
+#include "show/page_pack.h"
 
 enum { DEV = 7 << 20 | 3, OTHER = 8 << 20, FILES = PAGE_KEYS + 1009, KINDS = 9 };
 
@@ -78,39 +81,9 @@ static void data_read(struct page_data *d, void (*put)(struct writer *w))
 	while (recording_next(&rec, &ev, &why) > 0)
 		assert_int_equal(page_data_add(d, &rec, &ev, stored_event_end(&ev)), 0);
 	assert_int_equal(page_data_end(d, &rec), 0);
-	assert_int_equal(series_measure(&d->series, 50000000), 0);
+	page_data_measure(d, 50000000);
 	recording_close(&rec);
 	fclose(f);
-}
-
-/* Requests of so many disks that a series of all of them is too large. */
-static void requests_put(struct writer *w)
-{
-	struct stored_request rq = { .device_ns = 1000 };
-
-	for (int i = 0; i < 40009; i++) {
-		rq.q_ns = 1000 * i;
-		rq.dev = 1 + i % 701;
-		writer_request(w, &rq);
-		if (i % 1000 == 0)
-			writer_flush(w);
-	}
-}
-
-static void series_keep_to_their_memory(void **state)
-{
-	struct page_data d;
-	uint64_t count = 0;
-
-	(void)state;
-	data_read(&d, requests_put);
-	assert_true(d.series.intervals <= SERIES_INTERVALS / 2);
-	assert_int_equal(d.series.n_rows, 701);
-	for (size_t i = 0; i < d.series.n_rows; i++)
-		for (unsigned int at = 0; at < d.series.intervals; at++)
-			count += d.series.rows[i].cells[at].count;
-	assert_int_equal(count, 40009);
-	page_data_done(&d);
 }
 
 static struct op_row sums_of(const struct snapshot *sn)
@@ -239,7 +212,7 @@ static bool has_cell(const char *page, const char *id, const char *key, const ch
 
 static void what_does_not_count_is_left_out_of_the_sum_not_of_the_row(void **state)
 {
-	struct snapshot sn = { .ops = calloc(3, sizeof(struct op_row)), .n_ops = 3 };
+	struct snapshot sn = { .ops = calloc(2, sizeof(struct op_row)), .n_ops = 2 };
 	struct breakdown_view v = { .layer = LAYER_OPS };
 	struct page_data d;
 	struct page p = { .view = &v, .sn = &sn, .data = &d };
@@ -247,15 +220,15 @@ static void what_does_not_count_is_left_out_of_the_sum_not_of_the_row(void **sta
 
 	(void)state;
 	data_read(&d, pseudo_put);
-	sn.ops[0] = row_of(OP_READ, 1, 30);
+	sn.ops[0] = row_of(OP_READ, 1, 60);
 	sn.ops[1] = row_of(OP_READ, 1, 1000);
 	sn.ops[1].key.fs = 17;
 	strcpy(sn.ops[1].fs, "proc");
-	sn.ops[2] = row_of(OP_READ, 2, 30);
 	text = page_text(&p);
-	assert_true(has_cell(text, "by-call", "call 1", ">50%<"));
-	assert_true(has_cell(text, "by-call", "call 2", ">50%<"));
-	assert_true(has_cell(text, "by-call", "call 1", ">1.03 us<"));
+	/* the file has all of the time, the share of I/O is without proc */
+	assert_true(has_cell(text, "by-file", "(no file)", ">1.06 us<"));
+	assert_true(has_cell(text, "by-file", "(no file)", ">100%<"));
+	assert_non_null(strstr(text, "\"is_pseudo\":true"));
 	free(text);
 	snapshot_free(&sn);
 	page_data_done(&d);
@@ -315,37 +288,69 @@ static unsigned int count_of(const char *text, const char *what)
 static void json_keeps_to_its_limit(void **state)
 {
 	const struct breakdown_view view = { .kernel = "6.1" };
+	char *const recordings[] = { "dir/made" };
 	struct page_data d;
-	struct page page = { .view = &view, .data = &d, .begin_ns = 5000 };
-	struct snapshot files, disks;
-	const struct page_names names = { &files, &disks };
-	unsigned int intervals;
+	struct page page = { .view = &view,
+			     .data = &d,
+			     .begin_ns = 5000,
+			     .recordings = recordings,
+			     .n_recordings = 1 };
+	struct snapshot files, disks, processes, cgroups, none = {};
+	const struct page_names names = { .ops = &none,
+					  .calls = &none,
+					  .files = &files,
+					  .disks = &disks,
+					  .processes = &processes,
+					  .cgroups = &cgroups };
 	size_t len, shorter;
 	char *json;
 
 	(void)state;
 	data_read(&d, ops_put);
-	intervals = d.series.intervals;
 	assert_int_equal(page_data_rows(&d, BY_DEV, &disks), 0);
 	assert_int_equal(page_data_rows(&d, BY_FILE, &files), 0);
+	assert_int_equal(page_data_rows(&d, BY_PID, &processes), 0);
+	assert_int_equal(page_data_rows(&d, BY_CGROUP, &cgroups), 0);
 	json = page_json(&page, &names, PAGE_JSON_MAX, &len);
-	assert_true(intervals > 90 && d.series.intervals == intervals);
-	assert_int_equal(count_of(json, "\"is_request\":false"), KINDS);
-	assert_non_null(strstr(json, "\"shares\":[{\"letter\":\"C\",\"name\":\"cpu\","
-				     "\"mostly\":\"on CPU\",\"strata\":[\"syscall\",\"vfs\","
-				     "\"fs\"]}"));
-	assert_non_null(strstr(json, "\"waiting for the device\",\"strata\":[\"device\"]}"));
+	assert_true(len < PAGE_JSON_MAX);
+	assert_non_null(strstr(json, "\"recordings\":[\"made\"]"));
+	assert_int_equal(count_of(json, "\"is_request\":false"), KINDS + 4); /* calls of io_uring */
+	assert_non_null(strstr(json, "\"shares\":[{\"letter\":\"D\",\"name\":\"device\","));
+	assert_non_null(strstr(json, "{\"letter\":\"C\",\"name\":\"cpu\",\"mostly\":\"on CPU\","
+				     "\"strata\":[\"syscall\",\"vfs\",\"fs\"]}"));
 	assert_non_null(strstr(json, "{\"code\":\"DE\",\"name\":\"erase\"}"));
 	json_seen(json);
 	free(json);
-	json = page_json(&page, &names, 20000, &shorter);
-	assert_true(shorter < len && d.series.intervals < intervals / 2);
-	assert_non_null(strstr(json, "\"more_rows\":0"));
+	json = page_json(&page, &names, 200000, &shorter);
+	assert_true(shorter < 200000 && shorter < len);
 	json_seen(json);
 	free(json);
 	snapshot_free(&files);
 	snapshot_free(&disks);
+	snapshot_free(&processes);
+	snapshot_free(&cgroups);
 	page_data_done(&d);
+}
+
+static void numbers_are_packed(void **state)
+{
+	static const int64_t ints[] = { 0, -1, 1, -2, 63, -64, 64 };
+	struct json j = {};
+	struct pack p = {};
+	char *text = NULL;
+	size_t len;
+
+	(void)state;
+	j.out.f = open_memstream(&text, &len);
+	for (size_t i = 0; i < sizeof(ints) / sizeof(*ints); i++)
+		pack_int(&p, ints[i]);
+	pack_uint(&p, UINT64_MAX);
+	assert_int_equal(pack_put(&p, &j, NULL), 0);
+	assert_int_equal(pack_put(&p, &j, NULL), 0);
+	fclose(j.out.f);
+	/* bytes 0 1 2 3 126 127 128+0 1, then nine of 255 and a 1 */
+	assert_string_equal(text, "\"AAECA35/gAH///////////8B\",null");
+	free(text);
 }
 
 static void pattern_is(const struct access *a, uint64_t count, uint64_t sequential,
@@ -444,7 +449,7 @@ int main(void)
 		cmocka_unit_test(times_on_proc_are_known_by_key),
 		cmocka_unit_test(unknown_kinds_are_none),
 		cmocka_unit_test(json_keeps_to_its_limit),
-		cmocka_unit_test(series_keep_to_their_memory),
+		cmocka_unit_test(numbers_are_packed),
 		cmocka_unit_test(patterns_are_told_apart),
 		cmocka_unit_test(medians_are_exact_for_few_sizes),
 		cmocka_unit_test(maps_lose_no_access_however_far),

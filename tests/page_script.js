@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// page_script.js - tests of the page's script that need no browser: scales, packed numbers, sums of a selection, lanes,
+// the address, and the colours of the style. Run by node --test.
+"use strict";
+
+const assert = require("node:assert"), fs = require("node:fs"), path = require("node:path"), test = require("node:test");
+const vm = require("node:vm");
+
+const folder = path.join(__dirname, "..", "src", "page");
+const names = ["sum", "timeText", "bytesText", "percentText", "axisTime", "niceStep", "halfOf", "halfBegin", "HALVES", "safe", "csvCell",
+	"shellWord", "Packed", "modelOfReport", "selectCells", "selectExamples", "binsShown", "lanesOf", "treeOf", "rowsOf", "stateOf",
+	"stateOfHash", "hashOf", "commandOf"];
+
+function load() {
+	const files = ["format", "unpack", "model", "select", "state"].map(n => fs.readFileSync(path.join(folder, "script", n + ".js"), "utf8"));
+	const context = vm.createContext({ atob, TextEncoder, URLSearchParams });
+	return vm.runInContext(files.join("\n") + `\n({ ${names.join(", ")} })`, context);
+}
+
+const page = load();
+
+/* As show/page_pack.c packs numbers. */
+function pack(numbers) {
+	const bytes = [];
+	for (let n of numbers) {
+		for (; n >= 128; n = Math.floor(n / 128))
+			bytes.push(n % 128 + 128);
+		bytes.push(n);
+	}
+	return Buffer.from(bytes).toString("base64");
+}
+
+const zigzag = n => n < 0 ? -2 * n - 1 : 2 * n;
+
+test("numbers: what C packs is unpacked, up to 2^53", () => {
+	const p = new page.Packed("AAECA35/gAH///////////8B");
+	assert.deepEqual(Array.from({ length: 7 }, () => p.signed()), [0, -1, 1, -2, 63, -64, 64]);
+	const large = [0, 127, 128, 2 ** 32, 2 ** 53 - 1];
+	assert.deepEqual([...new page.Packed(pack(large)).all()], large);
+	assert.deepEqual([...new page.Packed(pack([5, 7, 11])).shares(4)], [7, 0, 11, 0]);
+	assert.deepEqual([...new page.Packed(null).all()], []);
+});
+
+test("scales: steps are 1, 2 or 5, and halves of octaves follow one another", () => {
+	assert.deepEqual([0.7, 1.3, 4, 9, 70].map(s => page.niceStep(s * 10, 10)), [1, 2, 5, 10, 100]);
+	for (let half = 0; half < page.HALVES - 1; half++) {
+		assert.equal(page.halfOf(page.halfBegin(half)), half);
+		assert.equal(page.halfOf(page.halfBegin(half + 1) - 1), half);
+	}
+	assert.equal(page.halfOf(2 ** 52), page.HALVES - 1);
+	assert.deepEqual([0, 999, 1000, 123456, 1.5e9, 1e12].map(page.timeText), ["0 ns", "999 ns", "1.00 us", "123 us", "1.50 s", "1000 s"]);
+	assert.equal(page.axisTime(2e9, 1e8)(3e8), "0.3 s");
+});
+
+test("text: what a reader cannot see is shown, and spreadsheets and shells take it as text", () => {
+	assert.equal(page.safe("a\u202eb\\c\n"), "a\\xe2\\x80\\xaeb\\\\c\\x0a");
+	assert.equal(page.csvCell('=x"'), '"\'=x"""');
+	assert.equal(page.shellWord("a'b $(c)"), "'a'\\''b $(c)'");
+	assert.equal(page.shellWord("/a-b.c"), "/a-b.c");
+});
+
+/* Two files, two bins and two joined ones; one request of io_uring. */
+function dataOf() {
+	return {
+		duration_ns: 4000, bin_ns: 1000, bins: 4, shares: [{ letter: "D", strata: ["device"] }, { letter: "C", strata: ["vfs"] }],
+		operations: [{ name: "read", fs: "ext4", is_async: false, is_pseudo: false, p99_ns: 300 },
+			{ name: "uring read", fs: "ext4", is_async: true, is_pseudo: false, p99_ns: null }],
+		calls: ["pread64", "read"], call_p99: pack([0, 0]), disks: ["sda"], disk_p99: pack([0]),
+		directories: ["/", "/a/b"], files: ["x", "y"], file_directories: pack([1, 2]), file_p99: pack([0, 8]),
+		pids: ["7"], processes: ["p"], pid_p99: pack([0]), cgroups: ["/c"], containers: [null], cgroup_p99: pack([0]), threads: pack([0, 0]),
+		combos: pack([0, 0, 0, 1, 1, 0, 3, /**/ 1, 1, 0, 2, 1, 1, 1]),
+		// before the page, bin 0, bin 2; then bins 2 and 3 together
+		cells: pack([0, 0, 0, 0, 0, zigzag(-10), 1, 10, /**/ 1, 2, 1, 512, 90, zigzag(10), 3, 60, 30, /**/ 2, 1, 0, 0, 5, 0, 2, 5,
+			/**/ 3, 4, 0, 0, 50, 0, 3, 100, 20]),
+		examples: pack([zigzag(-10), 90, 0, 0, 0, 1, 1, 70, 0, 3, 60, 30, /**/ zigzag(2110), 50, 1, 1, 0, 2, 1, 71, 5, 1, 50]),
+		details: pack([zigzag(-10), 70, 90, 2, 6, 60, 1, 30]),
+		latencies: [{ is_request: false, what: "read", where: "ext4", operation: 0, count: 3, cells: pack([5, 2, 74 * 2, 1]) }],
+		disk_rows: [{ disk: 0, kind: "R", cells: pack([1, 2, 0, 512, 40, 30]) }], offsets: [], recordings: ["a b.ios"], from_ns: 50,
+	};
+}
+
+const cpu = 1;
+
+test("model: sums of a selection are those of its cells, and joined cells are only about right", () => {
+	const m = page.modelOfReport(dataOf()), s = page.stateOf(m);
+	const whole = page.selectCells(m, s, "file", cpu);
+	assert.deepEqual([whole.all.count, whole.all.errors, whole.all.bytes, whole.all.max, whole.all.ended, whole.all.about], [7, 1, 512, 90, 225, false]);
+	assert.deepEqual([...whole.all.time], [170, 55]);
+	assert.deepEqual([...whole.groups.keys()], ["/x", "/a/b/y"]);
+	// of a request of io_uring, only the CPU held up its thread
+	assert.deepEqual([...whole.threads.time], [70, 55]);
+	const part = page.selectCells(m, { ...s, from: 2000, to: 3000 }, "file", cpu);
+	assert.deepEqual([part.first, part.end, part.all.count, part.groups.get("/x").about, part.groups.get("/a/b/y").about], [2, 3, 3, false, true]);
+	assert.deepEqual([...part.all.time], [50, 15]);
+	const filtered = page.selectCells(m, { ...s, filters: { file: "/x" } }, "call", cpu);
+	assert.deepEqual([filtered.all.count, ...filtered.groups.keys()], [3, "pread64"]);
+	assert.equal(page.rowsOf(whole.groups, 0)[0].name, "/a/b/y");
+	assert.equal(page.treeOf(m, s, whole, -1).children.get("p").children.size, 2);
+});
+
+test("model: examples have their names, segments and cells", () => {
+	const m = page.modelOfReport(dataOf()), s = page.stateOf(m);
+	assert.deepEqual(m.examples.map(e => [e.begin, e.total, e.combo.file, e.tid, e.error]), [[-10, 90, "/x", 70, 0], [2100, 50, "/a/b/y", 71, 5]]);
+	assert.deepEqual(m.examples.map(e => e.segments && e.segments.length), [2, null]);
+	assert.deepEqual([...m.latencies[0].heat[0]], [[5, 2]]);
+	assert.deepEqual([...page.selectExamples(m, { ...s, cell: [0, page.halfOf(90)] }, [0, 4], m.latencies[0])].map(e => e.tid), [70]);
+	assert.deepEqual([...page.selectExamples(m, s, [2, 3], null)].map(e => e.tid), [71]);
+	assert.equal(m.disks[0].kinds[0].cells[0].flight, 30);
+});
+
+test("lanes: no two operations of a lane overlap, and the longest get a place first", () => {
+	const examples = Array.from({ length: 101 }, (_, i) => ({ begin: i * 37 % 1000, end: i * 37 % 1000 + 101 - i }));
+	const placed = page.lanesOf(examples, 5, 3);
+	assert.equal(placed[0][0], examples[0]);
+	for (const [a, la] of placed)
+		for (const [b, lb] of placed)
+			assert.ok(a === b || la !== lb || a.end <= b.begin || b.end <= a.begin);
+	assert.ok(placed.length > 20 && placed.every(([, lane]) => lane < 5));
+});
+
+test("address: a state survives it, and the command has the same selection", () => {
+	const data = dataOf(), m = page.modelOfReport(data), s = { ...page.stateOf(m), from: 1000, to: 3000, filters: { file: "/a'b", operation: "uring read ext4" },
+		share: 0, cell: [1, 30], find: "a&b=#", by: "file", system: true, open: "-10.70" };
+	assert.deepEqual({ ...page.stateOfHash("#" + page.hashOf(s, m, data.shares), m, data.shares) }, s);
+	const other = page.stateOfHash("#time=9-3&share=zz&by=nothing&cell=1&__proto__=x", m, data.shares);
+	assert.deepEqual([other.from, other.share, other.by, other.cell], [0, -1, "operation", null]);
+	assert.equal(page.commandOf(s, m, data),
+		"iostrata report 'a b.ios' --from 1050ns --to 3050ns --file '/a'\\''b' --op uring --fs ext4 --by file");
+});
+
+/* Colours: linear light, L*a*b*, and what eyes see that are blind to red, green or blue (Machado 2009). */
+
+const EYES = [null,
+	[[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+	[[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+	[[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]];
+
+const linear = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16) / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+const light = ([r, g, b]) => 0.2126 * r + 0.7152 * g + 0.0722 * b;
+
+function lab([r, g, b]) {
+	const f = t => t > 0.008856 ? Math.cbrt(t) : 7.787 * t + 16 / 116;
+	const x = f((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047), y = f(light([r, g, b])), z = f((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883);
+	return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
+}
+
+function seen(hex, eye) {
+	const l = linear(hex);
+	return lab(eye ? eye.map(row => Math.min(Math.max(row.reduce((a, v, i) => a + v * l[i], 0), 0), 1)) : l);
+}
+
+function contrast(a, b) {
+	const [x, y] = [light(linear(a)), light(linear(b))];
+	return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
+}
+
+/* The colours by name of the light and of the dark style. */
+function styles() {
+	const css = fs.readFileSync(path.join(folder, "page.css"), "utf8");
+	const of = text => Object.fromEntries([...text.matchAll(/--(\w+): (#[0-9a-f]{6})/g)].map(m => [m[1], m[2]]));
+	const [first, second] = css.split("@media (prefers-color-scheme: dark)");
+	return [of(first), of(second.split("* {")[0])];
+}
+
+test("colours: marks have a contrast of 3, text of 4.5, and any two shares differ for all eyes", () => {
+	for (const style of styles()) {
+		const shares = [..."DSqklrCo"];
+		for (const name of [...shares, "mark", "bytes", "few", "many"])
+			assert.ok(contrast(style[name], style.paper) >= 3, `${name} ${contrast(style[name], style.paper)}`);
+		for (const name of ["ink", "soft"])
+			assert.ok(Math.min(contrast(style[name], style.paper), contrast(style[name], style.panel)) >= 4.5, name);
+		for (const a of shares)
+			for (const b of shares.filter(x => x > a))
+				for (const eye of EYES)
+					assert.ok(Math.hypot(...seen(style[a], eye).map((v, i) => v - seen(style[b], eye)[i])) >= 20, a + b);
+	}
+});
