@@ -72,7 +72,7 @@ function requestAdd(m, r, bin) {
 }
 
 /* Operations in progress grow from second to second; one that has ended stays as it was seen last. */
-function progressAdd(m, list, by) {
+function unfinishedAdd(m, list, by) {
 	for (const u of list.filter(u => u.age_ns >= LONG_NS)) {
 		const id = `${u.tid}.${u.op}.${Math.round((m.end - u.age_ns) / 1e8)}`, time = new Array(m.shares).fill(0);
 		let e = m.examples.find(x => x.tid === u.tid && x.name === u.op && Math.abs(x.begin - (m.end - u.age_ns)) < 2e8);
@@ -129,7 +129,7 @@ function secondAdd(m, b) {
 		opAdd(m, op, bin, b.by);
 	for (const r of b.requests || [])
 		requestAdd(m, r, bin);
-	progressAdd(m, b.in_progress || [], b.by);
+	unfinishedAdd(m, b.in_progress || [], b.by);
 	while (m.bins.length > KEPT)
 		secondForget(m);
 	return true;

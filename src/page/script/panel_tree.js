@@ -38,7 +38,7 @@ function treePanel(parent) {
 	parent.append(make("h2", {}, "Where in the tree of files"),
 		make("p", { class: "hint" }, "Process, directories, file, call. Width is time in I/O. Click a part to see only it."), box);
 	return { draw() {
-		const tree = treeOf(model, state, selected, state.share), all = timeOf(tree.sums.time, state.share);
+		const tree = treeOf(model, selected, state.share), all = timeOf(tree.sums.time, state.share);
 		box.replaceChildren(...all ? [treeNode(tree, all, state.share, 0)] : []);
 	} };
 }

@@ -40,45 +40,63 @@ class Sums {
 		for (let s = 0; s < this.time.length; s++)
 			this.time[s] += cell.time[s] * weight;
 	}
+	// adds other sums
+	merge(of) {
+		this.add(of, 1);
+		this.about = this.about || of.about;
+	}
 }
 
-/* The share of the CPU is the only one of asynchronous requests in which their thread was held up. */
-function threadTime(cell, s, cpu) {
-	return !cell.combo.isAsync || s === cpu ? cell.time[s] : 0;
+/* Adds the time of a cell to the sums by bin. */
+function progressAdd(progress, cell) {
+	const last = cell.bin.i + cell.span;
+	for (let i = cell.bin.i; i < last; i++) {
+		const bin = progress[i];
+		for (let s = 0; s < cell.time.length; s++)
+			bin[s] += cell.time[s] / cell.span;
+	}
+}
+
+/* The combinations that pass the filters, each with the sums of its cells in the bins shown. */
+function selectCombos(model, state, bins, progress) {
+	const { first, end, isWhole } = bins, combos = new Map();
+	for (const cell of model.cells) {
+		let sums = combos.get(cell.combo);
+		if (sums === undefined) {
+			const pass = passes(cell.combo, state.filters) && (state.system || !cell.combo.isPseudo);
+			combos.set(cell.combo, sums = pass ? new Sums(model.shares) : null);
+		}
+		if (!sums)
+			continue;
+		if (cell.bin)
+			progressAdd(progress, cell);
+		const weight = weightOf(cell, first, end, isWhole);
+		if (weight)
+			sums.add(cell, weight);
+	}
+	return [...combos].filter(([, sums]) => sums && (sums.count || sum(sums.time)));
 }
 
 /* The sums of all cells that the state selects: of all, by bin (with the time of all shares), and by the text of the
- * key @by. Sums of @threads are of the time of threads, by operation in @held; those of @requests of asynchronous ones. */
+ * key @by. Sums of @threads are of the time of threads, by operation in @held; those of @requests of asynchronous ones,
+ * whose thread was held up on the CPU alone (@cpu: the number of this share). */
 function selectCells(model, state, by, cpu) {
 	const [first, end] = binsShown(model, state.from, state.to), isWhole = first === 0 && end === model.bins.length;
 	const all = new Sums(model.shares), threads = new Sums(model.shares), requests = new Sums(model.shares), groups = new Map(), held = new Map();
 	const progress = Array.from({ length: model.bins.length }, () => new Array(model.shares).fill(0));
-	const passed = new Map();
-	for (const cell of model.cells) {
-		const combo = cell.combo;
-		if (!passed.has(combo))
-			passed.set(combo, passes(combo, state.filters) && (state.system || !combo.isPseudo));
-		if (!passed.get(combo))
-			continue;
-		for (let b = 0; cell.bin && b < cell.span; b++)
-			for (let s = 0; s < model.shares; s++)
-				progress[cell.bin.i + b][s] += cell.time[s] / cell.span;
-		const weight = weightOf(cell, first, end, isWhole);
-		if (!weight)
-			continue;
-		all.add(cell, weight);
+	const combos = selectCombos(model, state, { first, end, isWhole }, progress);
+	for (const [combo, sums] of combos) {
+		const time = combo.isAsync ? sums.time.map((ns, s) => s === cpu ? ns : 0) : sums.time;
+		all.merge(sums);
 		if (combo.isAsync)
-			requests.add(cell, weight);
-		for (let s = 0; s < model.shares; s++) {
-			const ns = threadTime(cell, s, cpu) * weight;
-			threads.time[s] += ns;
-			held.set(combo.operation, (held.get(combo.operation) || 0) + ns);
-		}
+			requests.merge(sums);
+		threads.merge({ ...sums, time });
+		held.set(combo.operation, (held.get(combo.operation) || 0) + sum(time));
 		if (!groups.has(combo[by]))
 			groups.set(combo[by], new Sums(model.shares));
-		groups.get(combo[by]).add(cell, weight);
+		groups.get(combo[by]).merge(sums);
 	}
-	return { first, end, isWhole, all, threads, requests, held, groups, progress };
+	return { first, end, isWhole, all, threads, requests, held, groups, progress, combos };
 }
 
 /* The time that the page is about: of all shares, or of one. */
@@ -131,29 +149,28 @@ function lanesOf(examples, most, least) {
 
 /* The tree process > directories > file > call: children by name, with sums. A directory with one child is one with
  * it. */
-function treeOf(model, state, selected, share) {
+function treeOf(model, selected, share) {
 	const root = { name: "", sums: new Sums(model.shares), children: new Map(), filter: null };
-	const step = (node, name, cell, weight, filter) => {
+	const step = (node, name, sums, filter) => {
 		if (!node.children.has(name))
 			node.children.set(name, { name, sums: new Sums(model.shares), children: new Map(), filter });
 		const child = node.children.get(name);
-		child.sums.add(cell, weight);
+		child.sums.merge(sums);
 		return child;
 	};
-	for (const cell of model.cells) {
-		const c = cell.combo, weight = weightOf(cell, selected.first, selected.end, selected.isWhole);
-		if (!weight || !passes(c, state.filters) || (c.isPseudo && !state.system) || !timeOf(cell.time, share))
+	for (const [c, sums] of selected.combos) {
+		if (!timeOf(sums.time, share))
 			continue;
-		root.sums.add(cell, weight);
-		let node = step(root, c.process, cell, weight, ["process", c.process]), path = "";
+		root.sums.merge(sums);
+		let node = step(root, c.process, sums, ["process", c.process]), path = "";
 		for (const part of c.directory.startsWith("/") ? c.directory.split("/").slice(1) : []) {
 			path += "/" + part;
-			node = step(node, part || "/", cell, weight, c.directory === path ? ["directory", path] : null);
+			node = step(node, part || "/", sums, c.directory === path ? ["directory", path] : null);
 		}
 		const base = c.file.slice(c.file.lastIndexOf("/") + 1);
 		if (c.file !== OTHER_FILES || c.directory === OTHER_FILES)
-			node = step(node, base, cell, weight, ["file", c.file]);
-		step(node, c.call, cell, weight, ["call", c.call]);
+			node = step(node, base, sums, ["file", c.file]);
+		step(node, c.call, sums, ["call", c.call]);
 	}
 	return joinOnly(root);
 }
