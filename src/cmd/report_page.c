@@ -8,7 +8,7 @@
 #include "base/reason.h"
 #include "show/compare.h"
 
-enum { COMPARED_ROWS = 10 }; /* as many as the command compare shows */
+enum { TEXT_ROWS = 10 }; /* as many as the command compare shows */
 
 const struct opt report_page_opts[] = {
 	{ 0, "html", OPT_STRING(struct report_page, html), .arg = "OUT.html",
@@ -72,7 +72,7 @@ static int series_open(struct series *s, const char *name, const struct series_c
  * out of memory. */
 static char *compared_text(const struct compare *c)
 {
-	const struct compare_view v = { .c = c, .rows_max = COMPARED_ROWS };
+	const struct compare_view v = { .c = c, .rows_max = TEXT_ROWS };
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
@@ -82,6 +82,61 @@ static char *compared_text(const struct compare *c)
 		return text;
 	free(text);
 	return NULL;
+}
+
+/* Adds up all intervals of @row as its side @side of @to. */
+static void compared_add(struct page_compared_row *to, int side, const struct series *s,
+			 const struct series_row *row)
+{
+	for (unsigned int i = 0; i < s->intervals; i++) {
+		to->of[side].count += row->cells[i].count;
+		to->of[side].total_ns += row->cells[i].total_ns;
+		for (int st = 0; st < ST_N; st++)
+			to->of[side].strata[st] += row->cells[i].strata[st];
+	}
+}
+
+/* The most time of both sides. */
+static uint64_t compared_most(const struct page_compared_row *row)
+{
+	uint64_t base = row->of[COMPARED_BASE].total_ns, new = row->of[COMPARED_NEW].total_ns;
+
+	return base > new ? base : new;
+}
+
+/* Puts @row among the rows with most time. */
+static void compared_keep(struct page_compared *c, const struct page_compared_row *row)
+{
+	size_t at = c->n_rows;
+
+	while (at > 0 && compared_most(&c->rows[at - 1]) < compared_most(row))
+		at--;
+	if (at == COMPARED_ROWS)
+		return;
+	c->n_rows += c->n_rows < COMPARED_ROWS;
+	memmove(&c->rows[at + 1], &c->rows[at], (c->n_rows - 1 - at) * sizeof(*c->rows));
+	c->rows[at] = *row;
+}
+
+/* Sets the rows of the operations that are in both recordings. */
+static void compared_rows(struct page_compared *c, const struct series *base,
+			  const struct series *new)
+{
+	for (size_t i = 0; i < new->n_rows; i++) {
+		const struct series_row *n = &new->rows[i];
+		struct page_compared_row row = {};
+
+		if (n->key.is_request)
+			continue;
+		snprintf(row.name, sizeof(row.name), "%s%s%s", n->key.what,
+			 *n->key.where ? " " : "", n->key.where);
+		compared_add(&row, COMPARED_NEW, new, n);
+		for (size_t k = 0; k < base->n_rows; k++)
+			if (!series_key_compare(&base->rows[k].key, &n->key))
+				compared_add(&row, COMPARED_BASE, base, &base->rows[k]);
+		if (row.of[COMPARED_BASE].count && row.of[COMPARED_NEW].count)
+			compared_keep(c, &row);
+	}
 }
 
 int report_page_compare(struct report_page *p, const char *name, const struct series_conf *conf,
@@ -102,6 +157,7 @@ int report_page_compare(struct report_page *p, const char *name, const struct se
 		p->compared = (struct page_compared){ .base = p->base,
 						      .answer = compare_answer(&c),
 						      .text = compared_text(&c) };
+		compared_rows(&p->compared, &base, &new);
 		if (!p->compared.answer || !p->compared.text)
 			err = reason_no_memory(why);
 	}

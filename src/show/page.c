@@ -501,6 +501,58 @@ static int put_answer(struct page_out *out)
 	return notes ? 0 : -ENOMEM;
 }
 
+/* The mean time of the operations on one side, as a bar at @y; @most_ns fills the width. */
+static void put_mean(struct text_out *o, const struct page_compared_row *row, int side,
+		     double most_ns)
+{
+	double at = 0, width;
+
+	for (int i = 0; i < SHARE_N; i++) {
+		width = 100.0 * share_ns(share_ordered(i), row->of[side].strata) /
+			row->of[side].count / most_ns;
+		if (width)
+			text_put(o, "<rect class=%c x=%.3f%% width=%.3f%% y=%d height=11></rect>",
+				 share_letter(share_ordered(i)), at, width, side * 12);
+		at += width;
+	}
+}
+
+static uint64_t mean_ns(const struct page_compared_row *row, int side)
+{
+	return row->of[side].total_ns / row->of[side].count;
+}
+
+/* The mean times of both recordings, the base above, all on one scale; and the same in words. */
+static void put_compared_rows(struct text_out *o, const struct page_compared *c)
+{
+	uint64_t most = 1;
+
+	for (size_t i = 0; i < c->n_rows; i++)
+		for (int side = 0; side < COMPARED_N; side++)
+			most = mean_ns(&c->rows[i], side) > most ? mean_ns(&c->rows[i], side)
+								 : most;
+	if (c->n_rows)
+		text_put(o, "<p class=hint>mean time of an operation; the base above</p>\n"
+			    "<ul class=means>\n");
+	for (size_t i = 0; i < c->n_rows; i++) {
+		const struct page_compared_row *r = &c->rows[i];
+		uint64_t base = mean_ns(r, COMPARED_BASE), new = mean_ns(r, COMPARED_NEW);
+
+		text_put(o, "<li><b>");
+		text_html(o, r->name, strlen(r->name));
+		text_put(o, "</b> %s, then %s operations; mean %s,",
+			 text_count(r->of[COMPARED_BASE].count).s,
+			 text_count(r->of[COMPARED_NEW].count).s, text_ns(base).s);
+		text_put(o, " then %s (%.2f times)<svg class=means height=24 aria-hidden=true>",
+			 text_ns(new).s, base ? (double)new / base : 0);
+		put_mean(o, r, COMPARED_BASE, most);
+		put_mean(o, r, COMPARED_NEW, most);
+		text_put(o, "</svg></li>\n");
+	}
+	if (c->n_rows)
+		text_put(o, "</ul>\n");
+}
+
 /* The differences from another recording. */
 static void put_compared(struct page_out *out)
 {
@@ -515,7 +567,9 @@ static void put_compared(struct page_out *out)
 	text_html(o, base, strlen(base));
 	text_put(o, "</h2>\n<p class=verdict>");
 	text_html(o, c->answer, strlen(c->answer));
-	text_put(o, "</p>\n<details><summary>by operation and stratum</summary><pre>");
+	text_put(o, "</p>\n");
+	put_compared_rows(o, c);
+	text_put(o, "<details><summary>by operation and stratum</summary><pre>");
 	text_html_safe(o, c->text);
 	text_put(o, "</pre></details>\n</section>\n");
 }

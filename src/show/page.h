@@ -15,11 +15,24 @@
 
 struct container_names;
 
+enum { COMPARED_BASE, COMPARED_NEW, COMPARED_N, COMPARED_ROWS = 6 };
+
+/* Operations of one kind in both recordings. */
+struct page_compared_row {
+	char name[128]; /* hostile */
+	struct {
+		uint64_t count, total_ns;
+		uint64_t strata[ST_N];
+	} of[COMPARED_N];
+};
+
 /* A comparison, on top of the page. */
 struct page_compared {
-	const char *base; /* the recording compared with; NULL: none */
-	char *answer;     /* raw, for free() */
-	char *text;       /* as compare_text() writes it, for free() */
+	const char *base;                             /* the recording compared with; NULL: none */
+	char *answer;                                 /* raw, for free() */
+	char *text;                                   /* as compare_text() writes it, for free() */
+	struct page_compared_row rows[COMPARED_ROWS]; /* most time first */
+	size_t n_rows;
 };
 
 /* The help of the option that shows command lines. */

@@ -261,6 +261,13 @@ data_of() { # PAGE: its JSON
 	PY
 	"$iostrata" compare "$tmp/old.ios" "$tmp/new.ios" >"$tmp/compare"
 	diff <(sed '1d;$d' "$tmp/said") "$tmp/compare"
+	# means of both, as report has them
+	"$iostrata" report -j "$tmp/old.ios" >"$tmp/json"
+	mean=$(command jq '.ops[] | select(.op == "fsync") | .total_ns / .count | floor' "$tmp/json")
+	said=$(grep -o '<b>fsync ext4</b>.*times)' "$tmp/c.html")
+	[[ $said == *" operations; mean "*", then "*" (1."*" times)" ]]
+	[[ $(grep -o 'mean [0-9.]*' <<<"$said") == "mean $(printf '%.3g' "$(command jq -n "$mean / 1000")")"* ]] ||
+		{ echo "$said, $mean"; false; }
 	[[ $(head -n 1 "$tmp/said") == old.ios && $(tail -n 1 "$tmp/said") == "new takes "*" longer per fsync on ext4"* ]]
 	# filters and times hold for both
 	expect 0 report --html "$tmp/reads.html" --base "$tmp/old.ios" --op read --to 5s "$tmp/new.ios"

@@ -205,7 +205,7 @@ function follow(was) {
 
 function live() {
 	const about = document.getElementById("about"), lost = {}, waiting = [];
-	let tables = null, served = null, last = null, paused = false, disks = 0;
+	let tables = null, served = null, last = null, paused = false;
 	document.body.classList.add("scripted");
 	model = modelOfLive();
 	model.label = ns => new Date((model.zero + ns) / 1e6).toLocaleTimeString("en-GB");
@@ -228,9 +228,9 @@ function live() {
 			return;
 		if (!tables)
 			begin();
-		for (; disks < Math.min(model.disks.length, DISKS_SHOWN); disks++)
-			if (!panels.some(p => p.disk === model.disks[disks].name))
-				panels.push(Object.assign(diskPanel(document.getElementById("times"), model.disks[disks]), { disk: model.disks[disks].name }));
+		for (const disk of model.disks.slice(0, DISKS_SHOWN))
+			if (!panels.some(p => p.disk === disk.name))
+				panels.push(Object.assign(diskPanel(document.getElementById("times"), disk), { disk: disk.name }));
 		last = b;
 		for (const [name, n] of Object.entries(b.lost))
 			lost[name] = (lost[name] || 0) + n;

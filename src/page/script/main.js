@@ -58,7 +58,7 @@ function timePanels(parent) {
 	if (model.latencies.length || model.live)
 		list.push(heatPanel(parent));
 	for (const disk of model.disks.slice(0, DISKS_SHOWN))
-		list.push(diskPanel(parent, disk));
+		list.push(Object.assign(diskPanel(parent, disk), { disk: disk.name }));
 	parent.append(make("p", { class: "hint" }, "Drag to zoom, double-click for all. Keys: + and -, arrows, Home, End, Escape; n and p."));
 	return list;
 }
