@@ -179,18 +179,45 @@ enum layer {
 	LAYER_BLK,
 };
 
-/* The ways to lose an event. Each has a counter, and the tool prints it. */
-enum lost {
-	LOST_RING,            /* no room in the ring buffer */
-	LOST_MAP_FULL,        /* no room for a row, bio, request or thread */
-	LOST_UNMATCHED_START, /* a beginning whose end was not seen */
-	LOST_UNMATCHED_END,   /* an end whose beginning was not seen */
-	LOST_NAMES,           /* a file whose name could not be read any more */
-	LOST_UNATTRIBUTED, /* a request of an unknown owner, or a page fault on an unknown file */
-	LOST_OPS,          /* operations missing from a recording */
-	LOST_REQUESTS,     /* requests missing from a recording */
-	LOST_N,
-};
+/*
+ * The list of all ways to lose an event; docs/ADD.md says how to add one. Each has a counter, and
+ * the tool prints it. Recordings store the position in the list. A row has:
+ *   the end of the id, and the name in JSON
+ *   the end of a sentence that begins with "1", and of one that begins with another number; NULL:
+ *   no loss, since such calls mostly began before the tracing did
+ *
+ * names: the name of a file could not be read any more
+ * unattributed: the owner of a request is not known, or the file of a page fault
+ */
+/* clang-format off */
+#define LOST_LIST(ROW)                                                                             \
+	ROW(RING, "ring",                                                                          \
+	    "record found no room in the ring buffer or the file",                                 \
+	    "records found no room in the ring buffer or the file")                                \
+	ROW(MAP_FULL, "map_full",                                                                  \
+	    "row, request or thread found no room in a table",                                     \
+	    "rows, requests or threads found no room in a table")                                  \
+	ROW(UNMATCHED_START, "unmatched_start",                                                    \
+	    "operation or request began and was never seen to end",                                \
+	    "operations or requests began and were never seen to end")                             \
+	ROW(UNMATCHED_END, "unmatched_end", NULL, NULL)                                            \
+	ROW(NAMES, "names",                                                                        \
+	    "file has no name, only its inode",                                                    \
+	    "files have no name, only their inode")                                                \
+	ROW(UNATTRIBUTED, "unattributed",                                                          \
+	    "request or page fault may have been among those asked for",                           \
+	    "requests or page faults may have been among those asked for")                         \
+	ROW(OPS, "ops",                                                                            \
+	    "operation was not recorded",                                                          \
+	    "operations were not recorded")                                                        \
+	ROW(REQUESTS, "requests",                                                                  \
+	    "request was not recorded",                                                            \
+	    "requests were not recorded")
+/* clang-format on */
+
+#define LOST_ID(id, ...) LOST_##id,
+
+enum lost { LOST_LIST(LOST_ID) LOST_N };
 
 /* Identities of file systems without a type: of block devices themselves, and of operations whose
  * file is not known. Any other identity is an address. */

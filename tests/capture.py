@@ -18,10 +18,6 @@ import schema
 
 HEADER, NAMES, OPS, REQUESTS, LOSSES, END, INDEX, HANDLES, SERVER_REQUESTS = range(1, 10)
 FORMAT = Path(__file__).resolve().parents[1] / "docs/FORMAT.md"
-OP_KINDS = ("", "read", "write", "open", "close", "fsync", "copy", "meta", "uring", "aio", "fault",
-            "served", "exec", "lock")
-LOST = ("ring", "map_full", "unmatched_start", "unmatched_end", "names", "unattributed", "ops",
-        "requests")
 THREAD, FILE, CGROUP, DEVICE, FS, CONTAINER, TEXT = range(1, 8)
 M64 = (1 << 64) - 1
 HEAD = struct.Struct("<4sIIIIIQQ")
@@ -65,7 +61,16 @@ def strata() -> tuple[str, ...]:
     return (*names, *(later[at] for at in sorted(later)))
 
 
+def numbered(section: str) -> dict[str, int]:
+    """The words of the row "kind" below a heading: "0 ring, 1 map_full". More about a word stands in parentheses."""
+    text = FORMAT.read_text(encoding="utf-8")
+    row = re.search(r"^\| kind \| (.*) \|$", text[text.index(f"\n### {section}"):], re.M)[1]
+    return {word: int(number) for number, word in re.findall(r"(\d+) (\w+)", re.sub(r"\([^()]*\)", "", row))}
+
+
 STRATA = strata()
+OP_KINDS = numbered("Operations")
+LOST = numbered("Losses")
 
 
 def unpack(packed: bytes, length: int) -> bytes:

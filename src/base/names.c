@@ -133,28 +133,14 @@ const char *behalf_name(unsigned int behalf)
 	return behalf < BEHALF_N ? names[behalf] : NULL;
 }
 
-/* The kinds of enum lost; the last is hits that the kernel missed. Without words: no loss, since
- * the calls began before tracing did. */
+#define LOST_WORDS(id, name, one, more) [LOST_##id] = { name, one, more },
+
+/* The last are hits that the kernel missed: recordings do not store them as a kind. */
 static const struct {
 	const char *name, *one, *more;
 } losses[LOST_N + 1] = {
-	[LOST_RING] = { "ring", "record found no room in the ring buffer or the file",
-			"records found no room in the ring buffer or the file" },
-	[LOST_MAP_FULL] = { "map_full", "row, request or thread found no room in a table",
-			    "rows, requests or threads found no room in a table" },
-	[LOST_UNMATCHED_START] = { "unmatched_start",
-				   "operation or request began and was never seen to end",
-				   "operations or requests began and were never seen to end" },
-	[LOST_UNMATCHED_END] = { "unmatched_end", NULL, NULL },
-	[LOST_NAMES] = { "names", "file has no name, only its inode",
-			 "files have no name, only their inode" },
-	[LOST_UNATTRIBUTED] = { "unattributed",
-				"request or page fault may have been among those asked for",
-				"requests or page faults may have been among those asked for" },
-	[LOST_OPS] = { "ops", "operation was not recorded", "operations were not recorded" },
-	[LOST_REQUESTS] = { "requests", "request was not recorded", "requests were not recorded" },
-	[LOST_N] = { "missed", "probe hit was not run by the kernel",
-		     "probe hits were not run by the kernel" },
+	LOST_LIST(LOST_WORDS)[LOST_N] = { "missed", "probe hit was not run by the kernel",
+					  "probe hits were not run by the kernel" },
 };
 
 const char *lost_name(unsigned int lost)

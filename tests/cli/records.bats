@@ -340,7 +340,7 @@ both_sides() {
 recorded() {
 	"$python" -c 'import sys; sys.path.append("tests"); import capture
 ops = capture.read(sys.argv[1]).ops
-print(sum(r["kind"] == capture.OP_KINDS.index(sys.argv[2]) for r in ops))' "$tmp/a.ios" "$1"
+print(sum(r["kind"] == capture.OP_KINDS[sys.argv[2]] for r in ops))' "$tmp/a.ios" "$1"
 }
 
 @test "export: overlapping requests of io_uring and libaio are all exported" {

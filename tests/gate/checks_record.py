@@ -156,8 +156,8 @@ def against_events(gate: Gate, file: Path) -> None:
 def by_reader(gate: Gate, trace: Record) -> None:
     """A reader that was written from the description alone finds the same."""
     it = trace.read()
-    counts = {op: trace.total("count", op=op) for op in capture.OP_KINDS[1:]}
-    found = {op: sum(r["kind"] == k for r in it.ops) for k, op in enumerate(capture.OP_KINDS) if k}
+    counts = {op: trace.total("count", op=op) for op in capture.OP_KINDS}
+    found = {op: sum(r["kind"] == k for r in it.ops) for op, k in capture.OP_KINDS.items()}
     ns = sum(sum(r[s] for s in capture.STRATA) for r in it.ops)
     assert it.end
     gate.check("reader", counts == found and ns == trace.total("total_ns") and
@@ -173,7 +173,7 @@ def all_of_them(gate: Gate, name: str, trace: Record, w: Workload, **more: Figur
     different = len({(r["owner"], r["start"]) for r in theirs})
     done = sum(n for n, _, _ in w.classes().values())
     lost = it.end["lost"]["ops"]
-    told = sum(r["count"] for r in it.losses if r["kind"] == capture.LOST.index("ops"))
+    told = sum(r["count"] for r in it.losses if r["kind"] == capture.LOST["ops"])
     gate.check(name, len(theirs) + lost == done and different == len(theirs) and len(it.ops) == it.end["ops"] and
                told <= lost, done=done, recorded=len(theirs), different=different, lost=lost,
                told_in_place=told, exit=trace.code, **more)

@@ -13,6 +13,28 @@ columns() {
 	C
 }
 
+# kinds LIST ROW: the names of a list in event.h with their numbers: "ring 0"
+kinds() {
+	cc -E -P -Isrc -x c - <<-C | tr -s ';' '\n' | sed -n 's/^ *KIND *\([0-9A-Z_]*\) *"\(.*\)"$/\2 \1/p'
+		#include "event.h"
+		#define NUMBERED(number, id, name, ...) KIND number name;
+		#define NAMED(id, name, ...) KIND LOST_##id name;
+		$1($2)
+	C
+}
+
+@test "FORMAT.md has each kind of operation and of loss, with its number" {
+	kinds OP_LIST NUMBERED >"$BATS_TEST_TMPDIR/ops"
+	kinds LOST_LIST NAMED | awk '{ print $1, NR - 1 }' >"$BATS_TEST_TMPDIR/losses"
+	cd "$BATS_TEST_TMPDIR"
+	PYTHONPATH=$OLDPWD/tests python3 -B - <<-'PY'
+		import capture, pathlib
+		for name, told in (("ops", capture.OP_KINDS), ("losses", capture.LOST)):
+		    has = {n: int(k) for n, k in (line.split() for line in pathlib.Path(name).read_text().splitlines())}
+		    assert len(has) > 7 and has == told, (name, has, told)
+	PY
+}
+
 @test "FORMAT.md has the columns of operations and requests, in their order, and the strata by their positions" {
 	strata=$(sed -n '/^#define STRATUM_LIST(/,/^[^\t]*$/s/^\tROW(\([A-Z_]*\), \([a-z_]*\),.*/s,^STRATUM_\1$,\2,/p' \
 		src/event.h)
