@@ -33,7 +33,7 @@ enum {
 	ERROR_INTR = 4
 };
 
-enum { SA_RESTART = 0x10000000 }; /* asm-generic/signal-defs.h, for all architectures */
+enum { SA_RESTART = 0x10000000 }; /* asm-generic/signal-defs.h, for all */
 
 /* Sets of signals by number, as the kernel's (asm-generic/signal.h, for all architectures). */
 #define SIGNAL(n) (1ULL << ((n)-1))

@@ -77,11 +77,13 @@ struct signal_struct {
 	struct sigpending shared_pending;
 };
 
+struct sigaction {
+	void *sa_handler;
+	unsigned long sa_flags;
+};
+
 struct k_sigaction {
-	struct {
-		void *sa_handler;
-		unsigned long sa_flags;
-	} sa;
+	struct sigaction sa;
 };
 
 struct sighand_struct {

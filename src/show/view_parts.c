@@ -106,8 +106,7 @@ void view_row_name(char *dst, size_t cap, const struct breakdown_view *v, const 
 	const char *key = breakdown_key(r->by, r->contained, &key_len);
 
 	if (r->command && process_is_titled(r->command))
-		text_safe_n(comm, sizeof(comm), r->command,
-			    strnlen(r->command, PROCESS_TITLE - 1));
+		text_safe_n(comm, sizeof(comm), r->command, strnlen(r->command, PROCESS_TITLE - 1));
 	else
 		text_safe_n(comm, sizeof(comm), r->comm, strnlen(r->comm, sizeof(r->comm)));
 	text_safe_n(fs, sizeof(fs), r->fs, strnlen(r->fs, sizeof(r->fs)));

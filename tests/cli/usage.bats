@@ -82,7 +82,8 @@ commands() {
 			# as pgrep(1) prints several
 			[[ $option != --pid || $value != *' '* ]] || continue
 			expect 2 breakdown "$option=$value"
-			says "invalid value '.*' for $option: " "iostrata breakdown --help|durations are like|as from pgrep|--slowest 5"
+			says "invalid value '.*' for $option: " \
+				"iostrata breakdown --help|durations are like|as from pgrep|--slowest 5"
 		done
 	done
 }
