@@ -83,7 +83,7 @@ static: $(OBJS)
 	$(Q)$(MAKE) --no-print-directory STATIC=1 all
 	$(Q)cp $(B)/static/iostrata build/iostrata-static-$(ARCH)
 
-$(shell mkdir -p $(addprefix $(O)/,unit base host common cmd trace show capture analyse export run funcs top serve))
+$(shell mkdir -p $(addprefix $(O)/,unit base host common cmd trace show capture analyse export run funcs top serve mcp))
 
 # trace_functions has the same programs with functions; see function.bpf.h.
 $(B)/trace_functions.bpf.o: BPF_CFLAGS += -DFUNCTIONS

@@ -20,8 +20,9 @@
 #include "run/cmd.h"
 
 static const struct cmd *const commands[] = {
-	&cmd_breakdown, &cmd_top,     &cmd_funcs,   &cmd_serve,  &cmd_record, &cmd_watch,
-	&cmd_report,    &cmd_compare, &cmd_explain, &cmd_export, &cmd_doctor, &cmd_schema,
+	&cmd_breakdown, &cmd_top,    &cmd_funcs,   &cmd_serve,   &cmd_record,
+	&cmd_watch,     &cmd_report, &cmd_compare, &cmd_explain, &cmd_export,
+	&cmd_doctor,    &cmd_schema, &cmd_mcp,
 };
 
 enum { COMMANDS_N = sizeof(commands) / sizeof(*commands) };

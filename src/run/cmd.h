@@ -24,7 +24,7 @@ struct cmd {
 };
 
 extern const struct cmd cmd_breakdown, cmd_compare, cmd_doctor, cmd_explain, cmd_export, cmd_funcs,
-	cmd_record, cmd_report, cmd_schema, cmd_serve, cmd_top, cmd_watch;
+	cmd_mcp, cmd_record, cmd_report, cmd_schema, cmd_serve, cmd_top, cmd_watch;
 
 /* The description of the JSON of doctor. */
 extern const struct schema doctor_schema;

@@ -54,7 +54,7 @@ completes_words() {
 
 @test "completion: the words are those of the option tables" {
 	[[ $(words "" | tr '\n' ' ') == \
-		"breakdown top funcs serve record watch report compare explain export doctor schema help "* ]]
+		"breakdown top funcs serve record watch report compare explain export doctor schema mcp help "* ]]
 	[[ $(words "" | tail -n 2) == $'--help\n--version' ]]
 	for command in breakdown top funcs serve record watch report compare explain export doctor schema; do
 		"$iostrata" "$command" --help | grep -oE -- '^ +(-[A-Za-z], )?--[a-z][a-z0-9-]+' |

@@ -316,9 +316,10 @@ reads() {
 	[[ ! -s $tmp/differ ]] || { cat "$tmp/differ"; false; }
 }
 
-@test "serve: with 300 commands on several file systems, the series stay in the budget, and no byte is left out" {
-	mount -t tmpfs tmpfs "$(mktemp -d "$tmp/mount.XXX")" || skip "no tmpfs"
-	there=("$tmp" "$tmp"/mount.*)
+@test "serve: with 300 commands on two file systems, series stay in the budget, and no byte is left out" {
+	mkdir "$tmp/mount"
+	mount -t tmpfs tmpfs "$tmp/mount" || skip "no tmpfs"
+	there=("$tmp" "$tmp/mount")
 	serve --by comm --series 700 --op read
 	scraped=(-H 'X-Prometheus-Scrape-Timeout-Seconds: 1')
 	fetch /metrics "${scraped[@]}" >"$tmp/first"
@@ -339,7 +340,7 @@ reads() {
 		(($(bytes "$tmp/metrics") - $(bytes "$tmp/first") >= 600 * 4096))
 	}
 	wait_until all
-	umount "$tmp"/mount.*
+	umount "$tmp/mount"
 	(($(grep -c '^[^#]' "$tmp/metrics") <= 700))
 	grep -q '^iostrata_series_budget 700$' "$tmp/metrics"
 	(($(sed -n 's/^iostrata_series //p' "$tmp/metrics") <= 700))

@@ -8,7 +8,7 @@ mapfile -t headers < <(ls src/*.h src/*/*.h | grep -v "^src/bpf/")
 bpf=(src/bpf/*.h src/bpf/*.c)
 
 # The processes of the tool: only these files fork, wait, execute and end one.
-forking="src/run/child.c src/run/copy.c src/run/deputy.c src/run/listener.c src/run/program.c"
+forking="src/run/child.c src/run/copy.c src/run/deputy.c src/run/listener.c src/run/own.c src/run/program.c"
 
 but() { # FILES -- NAMES: the files without those
 	local file names
@@ -60,7 +60,8 @@ funcs host base bpf trace show
 serve host base show
 run host base bpf trace
 common host base bpf trace capture analyse export show run
-cmd host base bpf trace capture analyse export show top funcs serve run common
+mcp run
+cmd host base bpf trace capture analyse export show top funcs serve run common mcp
 . host base run"
 
 @test "no folder looks upwards, and includes name their folder" {
