@@ -415,46 +415,40 @@ bool breakdown_has_requests(const struct breakdown_view *v)
 }
 
 /* Whether rows have requests of io_uring and libaio, or would have them if these were measured. */
-static bool has_async(const struct breakdown_view *v)
+static bool breakdown_has_async(const struct breakdown_view *v)
 {
 	return v->layer == LAYER_OPS || v->layer == LAYER_VFS || v->layer == LAYER_FS;
 }
+
+#define MISSING_REASON(id, member, name, label, has)                                               \
+	case MISSING_##id:                                                                         \
+		return (has) ? v->missing->member : NULL;
 
 const char *breakdown_missing(const struct breakdown_view *v, int i)
 {
 	if (!v->missing)
 		return NULL;
-	if (i == MISSING_REQUESTS)
-		return breakdown_has_requests(v) ? v->missing->requests : NULL;
-	if (i == MISSING_SYSCALLS)
-		return v->layer != LAYER_BLK ? v->missing->syscalls : NULL;
-	if (i == MISSING_URING)
-		return has_async(v) ? v->missing->uring : NULL;
-	if (i == MISSING_AIO)
-		return has_async(v) ? v->missing->aio : NULL;
-	if (i == MISSING_FAULTS)
-		return v->layer == LAYER_OPS ? v->missing->faults : NULL;
-	return stratum_matters(v, i) ? v->missing->stratum[i] : NULL;
+	switch (i) {
+		MISSING_LIST(MISSING_REASON)
+	default:
+		return stratum_matters(v, i) ? v->missing->stratum[i] : NULL;
+	}
 }
+
+#define MISSING_NAMES(id, member, name, label, has) [MISSING_##id] = { name, label },
+
+static const struct {
+	const char *name, *label;
+} missing_names[MISSING_N] = { MISSING_LIST(MISSING_NAMES) };
 
 const char *breakdown_missing_name(unsigned int i)
 {
-	return i < ST_N                ? stratum_name(i)
-	       : i == MISSING_SYSCALLS ? "calls"
-	       : i == MISSING_URING    ? op_name(OP_URING)
-	       : i == MISSING_AIO      ? op_name(OP_AIO)
-	       : i == MISSING_FAULTS   ? op_name(OP_FAULT)
-				       : "requests";
+	return i < ST_N ? stratum_name(i) : missing_names[i].name;
 }
 
 const char *breakdown_missing_label(int i)
 {
-	return i < ST_N                ? stratum_label(i)
-	       : i == MISSING_SYSCALLS ? "operations"
-	       : i == MISSING_URING    ? "io_uring"
-	       : i == MISSING_AIO      ? "libaio"
-	       : i == MISSING_FAULTS   ? "page faults"
-				       : "requests";
+	return i < ST_N ? stratum_label(i) : missing_names[i].label;
 }
 
 uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row *r)

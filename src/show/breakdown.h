@@ -134,15 +134,24 @@ bool breakdown_row_reads(const struct breakdown_view *v, const struct op_row *r)
 /* Whether the traced layer has requests. */
 bool breakdown_has_requests(const struct breakdown_view *v);
 
-/* Further figures that can be missing, after the strata. */
-enum {
-	MISSING_REQUESTS = ST_N,
-	MISSING_SYSCALLS,
-	MISSING_URING,
-	MISSING_AIO,
-	MISSING_FAULTS,
-	MISSING_N,
-};
+/*
+ * The list of further figures that can be missing, after the strata. A row has:
+ *   the end of the id, and the member of struct missing with the reason
+ *   the name in JSON, and in text
+ *   whether @v, a struct breakdown_view, would have the figure
+ */
+/* clang-format off */
+#define MISSING_LIST(ROW)                                                                          \
+	ROW(REQUESTS, requests, "requests", "requests", breakdown_has_requests(v))                 \
+	ROW(SYSCALLS, syscalls, "calls", "operations", (v)->layer != LAYER_BLK)                    \
+	ROW(URING, uring, "uring", "io_uring", breakdown_has_async(v))                             \
+	ROW(AIO, aio, "aio", "libaio", breakdown_has_async(v))                                     \
+	ROW(FAULTS, faults, "fault", "page faults", (v)->layer == LAYER_OPS)
+/* clang-format on */
+
+#define MISSING_ID(id, ...) MISSING_##id,
+
+enum { MISSING_IS_STRATUM = ST_N - 1, MISSING_LIST(MISSING_ID) MISSING_N };
 
 /* The reason why @i, a stratum or one of these, could not be measured. Returns NULL if it was
  * measured, or is not in the traced layer. */
