@@ -293,7 +293,7 @@ static int times_add(struct page_data *d, const struct stored_event *ev, const s
 		     uint64_t at_ns)
 {
 	const struct stored_op *op = add->op;
-	struct cube_op one = { .begin_ns = (int64_t)at_ns - (int64_t)add->sums.total_ns,
+	struct cube_op one = { .begin_ns = (int64_t)(at_ns - add->sums.total_ns),
 			       .end_ns = at_ns,
 			       .bytes = add->sums.bytes,
 			       .errors = add->sums.errors };
@@ -333,7 +333,7 @@ static int request_add(struct page_data *d, const struct stored_request *rq, uin
 					  .host = d->host,
 					  .op = rq->op < RQ_N ? rq->op : RQ_OTHER,
 					  .failed = rq->flags & STORED_RQ_FAILED,
-					  .begin_ns = (int64_t)at_ns - (int64_t)total,
+					  .begin_ns = (int64_t)(at_ns - total),
 					  .end_ns = at_ns,
 					  .total_ns = total,
 					  .bytes = rq->flags & STORED_RQ_FAILED ? 0 : rq->bytes };

@@ -305,7 +305,7 @@ static int put_examples(struct page_json *w)
 {
 	struct examples e = {};
 	struct pack p = {};
-	int64_t before = 0;
+	uint64_t before = 0;
 
 	if (examples_find(&e, &w->data->latencies, w->examples))
 		return -1;
@@ -313,7 +313,7 @@ static int put_examples(struct page_json *w)
 		const struct example *one = e.list[i];
 		const struct page_numbers n = page_index_key(&w->index, &one->key);
 
-		pack_int(&p, one->begin_ns - before);
+		pack_int(&p, (int64_t)((uint64_t)one->begin_ns - before));
 		pack_uint(&p, one->total_ns);
 		pack_numbers(&p, &n);
 		pack_uint(&p, one->tid);

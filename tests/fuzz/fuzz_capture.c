@@ -18,7 +18,7 @@ static void page_make(FILE *out, struct page_data *d, uint64_t across_ns)
 	struct snapshot sn = { .duration_ns = across_ns };
 	const struct page p = { .view = &view, .sn = &sn, .data = d, .compared = &none };
 
-	CHECK(!series_measure(&d->series, across_ns));
+	page_data_measure(d, across_ns);
 	CHECK(!page_put(out, &p));
 	snapshot_free(&sn);
 }
