@@ -275,6 +275,10 @@ enum {
 	SMB_COMMANDS = 19,
 };
 
+/* Bits beside CALL_FAULT. A fault on memory without a file reads a page that was swapped out, or
+ * waits until other pages are swapped out. A fault of the kernel in a call that is no operation. */
+enum { FAULT_SWAPS_IN = 1, FAULT_SWAPS_OUT = 2, FAULT_OF_KERNEL = 4, FAULT_CALLS = 8 };
+
 /* The records that the programs send for each finished operation and request. Records are whole
  * words without holes; the first byte is their type. */
 enum sent {

@@ -92,12 +92,18 @@ unsigned int async_unmeasured(unsigned int kind, unsigned short call)
 	return kind == OP_AIO && call & CALL_AIO ? 1U << ST_REAP : 0;
 }
 
+/* Names of page faults, by the bits beside CALL_FAULT. */
+static const char *const fault_names[FAULT_CALLS] = {
+	"page_fault",   "swap_in",        "swap_out",        NULL,
+	"kernel_fault", "kernel_swap_in", "kernel_swap_out", NULL,
+};
+
 const char *async_call_name(unsigned short call)
 {
 	const struct request *r = find(call);
 
-	if (call == CALL_FAULT)
-		return "page_fault";
+	if ((call & ~(FAULT_CALLS - 1)) == CALL_FAULT)
+		return fault_names[call & (FAULT_CALLS - 1)];
 	if (call == CALL_SERVED || (call & ~0xff) == (CALL_SERVED | CALL_SMB))
 		return served_call_name(call);
 	return r ? r->name : NULL;

@@ -566,7 +566,7 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 	if (offsets_wanted() && unlikely(op->offset >= OFFSET_END))
 		call_note_append(op, ret);
 	if (likely(wanted))
-		op_finish(t, ret, now, CONF(single_writer));
+		op_finish(t, ret, now, 0, CONF(single_writer));
 	else
 		op->stage = 0;
 }

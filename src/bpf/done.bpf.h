@@ -230,12 +230,12 @@ static __always_inline bool op_keep(const struct op *op, struct op_end *end, u8 
 }
 
 /* Current's operation @t->op is done: it returned @ret and took @total ns, @cpu of them on the CPU.
- * @single_writer: see op_keep(). */
+ * @call: of its row; 0: its row is for all calls of the kind. @single_writer: see op_keep(). */
 static __always_inline void op_done(struct task_state *t, u64 total, const u64 cpu[ST_FS + 1],
-				    long ret, bool single_writer)
+				    long ret, u32 call, bool single_writer)
 {
 	struct op *op = &t->op;
-	struct op_end end = { total, cpu, ret, ROW_WHAT(0, (u32)op->kind, 0), op->kind, NULL };
+	struct op_end end = { total, cpu, ret, ROW_WHAT(call, (u32)op->kind, 0), op->kind, NULL };
 
 	if (op_keep(op, &end, &t->row_slot, single_writer) && CONF(busiest) &&
 	    record_fs_wanted(op->file.fs))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * fault.bpf.h - a page fault of user code on a mapped file as an operation. It lasts from the
+ * fault.bpf.h - a page fault on a mapped file as an operation. It lasts from the
  * exception to the return of handle_mm_fault(), or to a signal: SIGBUS if the fault failed.
  * handle_mm_fault() knows the mapping and its file.
  *
@@ -16,7 +16,8 @@
  * function.bpf.h says why other programs do not. Its pointers are all valid: they come from
  * current, or from a locked mapping.
  *
- * A fault while the kernel copies is part of the call that copies.
+ * A fault while the kernel copies is part of the call that copies. If that call is no operation,
+ * as a write to a pipe, the fault is one once it has waited. Such minor faults are not counted.
  *
  * When a signal is pending and a fault has waited, the kernel does not map the page: it delivers
  * the signal, and the instruction faults again. So a fault that waited also ends when
@@ -33,6 +34,7 @@
 #ifndef IOSTRATA_FAULT_BPF_H
 #define IOSTRATA_FAULT_BPF_H
 
+#include "call.bpf.h"
 #include "function.bpf.h"
 #include "mapping.bpf.h"
 #include "op.bpf.h"
@@ -67,6 +69,20 @@ static __always_inline bool fault_waited(const struct op *op)
 	return slept;
 }
 
+/* Whether current's fault on memory without a file waited for a page that others read, or for I/O
+ * with which the kernel frees memory. */
+static __always_inline u32 fault_swaps(const struct op *op)
+{
+	const u64 *st = op->strata;
+
+	if (op->own_reads | op->waited_read)
+		return FAULT_SWAPS_IN;
+	return op->settled && st[ST_THROTTLE] | st[ST_TAG] | st[ST_QUEUE] | st[ST_DEVICE] |
+				       st[ST_COMPLETE]
+		       ? FAULT_SWAPS_OUT
+		       : 0;
+}
+
 /* Looks up the mapping of current's fault, at @place->address. False: not found, and counted as
  * lost if the fault would have been an operation. */
 static __always_inline bool fault_find_mapping(const struct op *op, struct mapping *place,
@@ -81,8 +97,7 @@ static __always_inline bool fault_find_mapping(const struct op *op, struct mappi
 }
 
 /* Learns the file of current's fault. Returns false if the fault is not traced. A fault without a
- * file is traced if it read: it swapped in a page. @place has the address and, unless FILE_UNKNOWN,
- * the file. */
+ * file is traced if it swapped. @place has the address and, unless FILE_UNKNOWN, the file. */
 static __always_inline bool fault_find(struct op *op, struct mapping *place, bool handled)
 {
 	row_clear(&op->file);
@@ -90,13 +105,22 @@ static __always_inline bool fault_find(struct op *op, struct mapping *place, boo
 		return false;
 	if (!place->file) {
 		op->offset = OFFSET_UNKNOWN;
-		return (op->own_reads | op->waited_read) && !file_filtered();
+		op->call |= fault_swaps(op);
+		return op->call & (FAULT_SWAPS_IN | FAULT_SWAPS_OUT) && !file_filtered();
 	}
 	op->offset = place->offset;
 	if (!mapping_learn_file(&op->file, (struct file *)place->file))
 		return false;
 	op->file.direct = 0; /* even if the file was opened with O_DIRECT */
 	return true;
+}
+
+/* The call of the row of a fault of this @call: 0 for a usual one, without a branch. */
+static __always_inline u32 fault_row_call(u32 call)
+{
+	u32 bits = call & (FAULT_CALLS - 1);
+
+	return call & (0 - (bits + FAULT_CALLS - 1) / FAULT_CALLS);
 }
 
 /* Ends current's fault, if current is in one. @end: enum fault_end. @file, @offset: the struct file
@@ -117,19 +141,19 @@ GLOBAL int fault_ends(u32 end, u64 file, u64 offset)
 		return 0;
 	}
 	place.address = op->offset;
+	op->call = CALL_FAULT | (op->acts ? FAULT_OF_KERNEL : 0);
 	now = bpf_ktime_get_ns();
 	if (!fault_find(op, &place, end == FAULT_HANDLED)) {
 		op->stage = 0;
 		return 0;
 	}
-	op->call = CALL_FAULT;
 	op->fd = end == FAULT_FAILED ? -ERROR_IO : 0;
 	op->len = ~0ULL;
 	barrier(); /* read the result again: the verifier walks the rest once, not once for each end
 		    */
 	ret = *(volatile int *)&op->fd;
 	op->fd = -1;
-	op_finish(t, ret, now, CONF(fault_single_writer));
+	op_finish(t, ret, now, fault_row_call(op->call), CONF(fault_single_writer));
 	return 0;
 }
 
@@ -179,16 +203,47 @@ static __always_inline void fault_count(struct task_state *t)
 		fault_count_hashed();
 }
 
-/* Begins a fault. The first argument of the event is the address. */
-static __always_inline int fault_begins(const u64 *ctx)
+/* Whether a fault of the kernel in @op is no part of that. A call whose file is not known yet ends
+ * as an operation if its file is not traced, as a pipe. */
+static __always_inline bool call_leaves_fault(struct op *op)
+{
+	struct open_file f;
+
+	if (!op->stage || op->progress == OP_FAULTS)
+		return true;
+	if (op->progress != OP_BEGUN)
+		return false;
+	f = fd_look(call_first_arg(current_regs()), false);
+	if (!f.file || mode_wanted(f.mode))
+		return false;
+	op->stage = 0;
+	barrier();
+	return true;
+}
+
+/* Begins a fault of user code, or of the kernel. The first argument of the event is the address. */
+static __always_inline int fault_begins(const u64 *ctx, bool by_kernel)
 {
 	struct task_state *t = current_passes() ? task_get(current_task()) : NULL;
+	struct op *op = &t->op;
 
-	if (!t || (t->op.progress == OP_FAULTS && t->op.offset == FAULT_ADDRESS(ctx[0])))
+	if (!t || (by_kernel && !call_leaves_fault(op)))
 		return 0;
-	t->op.offset = FAULT_ADDRESS(ctx[0]);
-	op_start(&t->op, OP_FAULT, OP_FAULTS, bpf_ktime_get_ns());
+	if (op->progress == OP_FAULTS && op->acts == by_kernel &&
+	    op->offset == FAULT_ADDRESS(ctx[0]))
+		return 0;
+	op->offset = FAULT_ADDRESS(ctx[0]);
+	op->acts = by_kernel;
+	op_start(op, OP_FAULT, OP_FAULTS, bpf_ktime_get_ns());
 	return 0;
+}
+
+/* Whether the kernel handles its own fault at @address: of a page of the process, with the right to
+ * sleep. The right is missing in interrupts, and in BPF helpers: so no helper reads whether. */
+static __always_inline bool fault_of_kernel_counts(u64 address)
+{
+	return !(address >> 55 & 1) && !is_helper(current_flags()) &&
+	       !bpf_get_current_task_btf()->pagefault_disabled;
 }
 
 /* Whether a signal is about to be delivered to current. */
@@ -212,6 +267,12 @@ static __always_inline u32 fault_not_handled(u64 result)
 	return result & BUS_ERROR ? FAULT_FAILED : 0;
 }
 
+/* Whether current's fault, which found its page, is an operation. */
+static __always_inline bool fault_counts(const struct op *op)
+{
+	return (CONF(all_faults) && !op->acts) || fault_waited(op);
+}
+
 /* handle_mm_fault(mapping, address, flags, regs) returns. Without regs the kernel looked up a page
  * for itself: this is no fault. */
 static __always_inline int fault_looked_at(const u64 *ctx)
@@ -221,7 +282,7 @@ static __always_inline int fault_looked_at(const u64 *ctx)
 	u32 end = FAULT_HANDLED;
 	struct task_state *t;
 
-	if (!ctx[3] || !(ctx[2] & BY_USER))
+	if (!ctx[3])
 		return 0;
 	if (result & NOT_HANDLED) {
 		end = fault_not_handled(result);
@@ -229,9 +290,9 @@ static __always_inline int fault_looked_at(const u64 *ctx)
 			return 0;
 	}
 	t = current_lookup();
-	if (!t || t->op.progress != OP_FAULTS)
+	if (!t || t->op.progress != OP_FAULTS || t->op.acts != !(ctx[2] & BY_USER))
 		return 0;
-	if (end || CONF(all_faults) || fault_waited(&t->op)) {
+	if (end || fault_counts(&t->op)) {
 		if (!(result & (UNLOCKED | RETRY))) {
 			file = number((u64)vma->vm_file);
 			offset = mapping_offset(vma, t->op.offset);
@@ -240,7 +301,7 @@ static __always_inline int fault_looked_at(const u64 *ctx)
 		return 0;
 	}
 	t->op.stage = 0;
-	if (!CONF(minor_faults) || (!(result & UNLOCKED) && !vma->vm_file))
+	if (!CONF(minor_faults) || t->op.acts || (!(result & UNLOCKED) && !vma->vm_file))
 		return 0;
 	if (fault_learn_found(&t->op, result & UNLOCKED ? NULL : vma->vm_file))
 		fault_count(t);
@@ -254,7 +315,7 @@ static __always_inline int fault_counted(void)
 
 	if (!t || t->op.progress != OP_FAULTS)
 		return 0;
-	if (CONF(all_faults) || fault_waited(&t->op))
+	if (fault_counts(&t->op))
 		fault_ends(FAULT_HANDLED, FILE_UNKNOWN, 0);
 	else
 		t->op.stage = 0;

@@ -174,7 +174,7 @@ static __always_inline void served_finish(struct task_state *t, long error, u64 
 	ret = op->fd ? op->fd : (long)op->len;
 	op->fd = -1;
 	op->len = number;
-	op_finish(t, ret, bpf_ktime_get_ns(), CONF(fault_single_writer));
+	op_finish(t, ret, bpf_ktime_get_ns(), 0, CONF(fault_single_writer));
 }
 
 /* Current is done with the request in @rqst. */

@@ -102,8 +102,10 @@ struct op {
 			u8 progress, layer, vfs_depth, fs_depth; /* layer: stratum on CPU */
 		};
 	};
-	u16 call;      /* only with call_noted, OP_URING and OP_AIO */
-	u8 kind, acts; /* acts: with OP_ASYNC, the kind of a call that does this */
+	u16 call; /* only with call_noted, OP_URING and OP_AIO */
+	/* acts: with OP_ASYNC, the kind of a call that does this; with OP_FAULTS, 1: the kernel
+	 * raised the fault */
+	u8 kind, acts;
 	u64 start;
 	u64 at[AT_N];
 	/* all 0 when an operation starts; bytes, so that a switch may write one while the thread

@@ -961,7 +961,14 @@ int kenter_aio_complete(struct pt_regs *ctx)
 SEC("?tp_btf/page_fault_user")
 int on_fault(u64 *ctx)
 {
-	return fault_begins(ctx);
+	return fault_begins(ctx, false);
+}
+
+/* page_fault_kernel(address, ...) */
+SEC("?tp_btf/page_fault_kernel")
+int on_kernel_fault(u64 *ctx)
+{
+	return fault_of_kernel_counts(ctx[0]) ? fault_begins(ctx, true) : 0;
 }
 
 /* do_mem_abort(address, syndrome, regs), on architectures without a tracepoint for faults. It also
@@ -969,7 +976,9 @@ int on_fault(u64 *ctx)
 SEC("?fentry/do_mem_abort")
 int on_fault_abort(u64 *ctx)
 {
-	return regs_are_user((struct pt_regs *)ctx[2]) ? fault_begins(ctx) : 0;
+	if (regs_are_user((struct pt_regs *)ctx[2]))
+		return fault_begins(ctx, false);
+	return fault_of_kernel_counts(ctx[0]) ? fault_begins(ctx, true) : 0;
 }
 
 SEC("?fexit/handle_mm_fault")

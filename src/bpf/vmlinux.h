@@ -118,6 +118,7 @@ struct task_struct {
 	unsigned long sas_ss_sp;
 	unsigned long sas_ss_size;
 	struct bio_list *bio_list;
+	int pagefault_disabled;
 };
 
 struct css_set {

@@ -467,6 +467,8 @@ const char *breakdown_op_name(const struct breakdown_view *v, const struct op_ro
 {
 	char call[16];
 
+	if (r->key.op == OP_FAULT && r->key.call && !r->kinds)
+		return breakdown_call_name(v, r->key.call, buf);
 	if ((r->key.op != OP_URING && r->key.op != OP_AIO) ||
 	    r->kinds) /* several kinds: any call */
 		return op_name(r->key.op);

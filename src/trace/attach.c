@@ -303,6 +303,7 @@ static void faults_attach_all(struct attached *a, const struct trace_bpf *obj,
 	if (fault_ends_attach(a, obj, f))
 		return;
 	bpf_program__unload(obj->progs.on_fault);
+	bpf_program__unload(obj->progs.on_kernel_fault);
 	bpf_program__unload(obj->progs.on_fault_abort);
 	bpf_program__unload(obj->progs.on_signal);
 }

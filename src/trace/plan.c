@@ -377,6 +377,7 @@ const struct program programs[] = {
 	FAULT(on_fault_handled, HOOK_FEXIT, "handle_mm_fault", NEED_FAULT_EXIT, no_faults),
 	FAULT(on_fault_event, HOOK_FAULTS, "page-faults", NEED_FAULT_EVENT, no_faults),
 	FAULT(on_fault, HOOK_TP_BTF, "page_fault_user", NEED_EXCEPTION, no_faults),
+	FAULT(on_kernel_fault, HOOK_TP_BTF, "page_fault_kernel", NEED_EXCEPTION, NULL),
 	FAULT(on_fault_abort, HOOK_FENTRY, "do_mem_abort", NEED_ABORT, no_aborts),
 	TRACEPOINT(on_signal, "signal_deliver", .asks = ASK_FAULTS, .needs = NEED_FIND_VMA),
 	THROTTLED(on_bio_throttled, NEED_LEVEL),

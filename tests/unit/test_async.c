@@ -118,6 +118,11 @@ static void served_calls_have_names(void **state)
 	char want[32];
 
 	(void)state;
+	assert_string_equal(async_call_name(CALL_FAULT), "page_fault");
+	assert_string_equal(async_call_name(CALL_FAULT | FAULT_SWAPS_IN), "swap_in");
+	assert_string_equal(async_call_name(CALL_FAULT | FAULT_SWAPS_OUT), "swap_out");
+	assert_string_equal(async_call_name(CALL_FAULT | FAULT_OF_KERNEL), "kernel_fault");
+	assert_null(async_call_name(CALL_FAULT | FAULT_CALLS));
 	assert_string_equal(async_call_name(CALL_SERVED), "nfs_request");
 	for (unsigned int command = 0; command < SMB_COMMANDS; command++) {
 		const char *asked = protocol_op_name(SERVER_SMB, command);

@@ -398,7 +398,7 @@ static void test_not_by_user(void **state)
 	fault_at(ADDRESS);
 	reads();
 	RUN(on_fault_handled, ctx);
-	fault_handled(&vma, ~(u64)BY_USER, 0);
+	fault_handled(&vma, ~(u64)BY_USER, 0); /* of the kernel */
 	assert_faults(0, 0);
 	fault_handled(&vma, BY_USER, 0);
 	assert_faults(0, 1);
@@ -636,6 +636,166 @@ static void test_swap(void **state)
 	assert_faults(0, 2);
 	fault_handled(&vma, BY_USER, 0);
 	assert_faults(0, 2);
+}
+
+static u32 call_of_row(u32 op)
+{
+	for (int i = 0; i < ROW_SLOTS; i++)
+		if (WHAT_OP(live.rows[i].what) == op)
+			return WHAT_CALL(live.rows[i].what);
+	return 0;
+}
+
+/* Current reclaims memory: it writes a page to the swap space, and waits for the disk. */
+static void swaps_out(void)
+{
+	bio_init(&bio, &disk, REQ_OP_WRITE, 0, SIZE);
+	EVENT(on_bio_queue, &bio);
+	request_init(&rq, &mq_ctx, &disk, &bio);
+	EVENT(on_getrq, &bio);
+	EVENT(on_rq_issue, &rq);
+	switch_to(&idle[1], true);
+	tick(19);
+	complete_bytes(&rq, 0, SIZE);
+	wake(&task);
+	completion_is_over();
+	switch_to(&task, false);
+}
+
+/* Memory of no file is an operation if the fault waited for the disk to free memory; not if it
+ * slept for anything else, as a lock. */
+static void test_swap_out(void **state)
+{
+	u64 throttle[8] = { [6] = 10 };
+
+	(void)state;
+	start();
+	fault_at(ADDRESS);
+	swaps_out();
+	fault_handled(&anonymous, BY_USER, 0);
+	assert_ops(OP_FAULT, 1, 19, (u64[ST_N]){ [ST_DEVICE] = 19 });
+	assert_int_equal(call_of_row(OP_FAULT), CALL_FAULT | FAULT_SWAPS_OUT);
+	fault_at(ADDRESS);
+	on_throttle(throttle);
+	sleeps(13);
+	fault_handled(&anonymous, BY_USER, 0);
+	assert_faults(0, 2);
+	start();
+	fault_at(ADDRESS);
+	reads();
+	fault_handled(&anonymous, BY_USER, 0);
+	assert_int_equal(call_of_row(OP_FAULT), CALL_FAULT | FAULT_SWAPS_IN);
+	start();
+	fault_at(ADDRESS);
+	swaps_out();
+	fault_handled(&vma, BY_USER, 0);
+	assert_faults(0, 1);
+	assert_int_equal(call_of_row(OP_FAULT), 0);
+	file_filter(23);
+	fault_at(ADDRESS);
+	swaps_out();
+	fault_handled(&anonymous, BY_USER, 0);
+	assert_faults(0, 1);
+}
+
+/* A fault of the kernel in a call that is no operation is one if it waited, and has a row apart. It
+ * is not counted if it found its page. */
+static void test_of_kernel(void **state)
+{
+	(void)state;
+	start();
+	EVENT(on_kernel_fault, ADDRESS);
+	reads();
+	tick(37);
+	fault_handled(&vma, 0, 0);
+	assert_one_major(31 + 37);
+	assert_int_equal(call_of_row(OP_FAULT), CALL_FAULT | FAULT_OF_KERNEL);
+	conf.all_faults = 1;
+	EVENT(on_kernel_fault, ADDRESS);
+	fault_handled(&vma, 0, 0);
+	EVENT(on_kernel_fault, ADDRESS);
+	RUN(on_fault_event, NULL);
+	assert_faults(0, 1);
+	assert_idle();
+	start();
+	EVENT(on_kernel_fault, ADDRESS);
+	reads();
+	fault_handled(&anonymous, 0, 0);
+	assert_int_equal(call_of_row(OP_FAULT), CALL_FAULT | FAULT_OF_KERNEL | FAULT_SWAPS_IN);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* The kernel does not handle faults in interrupts or BPF helpers, nor any on its own memory. */
+static void test_of_kernel_refused(void **state)
+{
+	(void)state;
+	start();
+	task.t.pagefault_disabled = 1;
+	EVENT(on_kernel_fault, ADDRESS);
+	task.t.pagefault_disabled = 0;
+	EVENT(on_kernel_fault, 0xffff888000001000);
+	task.t.flags = PF_KTHREAD;
+	EVENT(on_kernel_fault, ADDRESS);
+	task.t.flags = 0;
+	sleeps(7);
+	fault_handled(&vma, 0, 0);
+	assert_null(current_lookup());
+	assert_faults(0, 0);
+}
+
+/* The file of a read or write is not known at its beginning: a fault of the kernel belongs to it
+ * only if it is traced. */
+static void test_of_kernel_in_write(void **state)
+{
+	(void)state;
+	start();
+	task.fd[2] = &file.f;
+	sys_enter(NR_WRITE, 2, 0, 0, 0);
+	EVENT(on_kernel_fault, ADDRESS);
+	reads();
+	fault_handled(&vma, 0, 0);
+	assert_faults(0, 0);
+	sys_exit(1);
+	assert_int_equal(ops_counted(OP_WRITE, NULL).count, 1);
+	file.inode.i_mode = 0010000; /* a pipe */
+	sys_enter(NR_WRITE, 2, 0, 0, 0);
+	tick(3);
+	EVENT(on_kernel_fault, ADDRESS);
+	file.inode.i_mode = S_IFREG;
+	reads();
+	fault_handled(&vma, 0, 0);
+	assert_one_major(31);
+	sys_exit(1);
+	assert_int_equal(ops_counted(OP_WRITE, NULL).count, 1);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* A fault of the kernel in an operation is part of the operation; one that the kernel did not
+ * handle is forgotten when the call returns, or at a fault of user code. */
+static void test_of_kernel_in_call(void **state)
+{
+	(void)state;
+	start();
+	task.fd[2] = &file.f;
+	sys_enter(NR_FSYNC, 2, 0, 0, 0);
+	EVENT(on_kernel_fault, ADDRESS);
+	sleeps(7);
+	fault_handled(&vma, 0, 0);
+	sys_exit(0);
+	assert_ops(OP_FSYNC, 1, 7 + 29, (u64[ST_N]){ [ST_SLEEP] = 7, [ST_RUNQ] = 29 });
+	EVENT(on_kernel_fault, ADDRESS);
+	tick(5);
+	sys_exit(0);
+	assert_idle();
+	EVENT(on_kernel_fault, ADDRESS);
+	tick(5);
+	fault_at(ADDRESS);
+	sleeps(7);
+	fault_handled(&vma, 0, 0);
+	assert_faults(0, 0);
+	fault_handled(&vma, BY_USER, 0);
+	assert_ops(OP_FAULT, 1, 7 + 29, (u64[ST_N]){ [ST_SLEEP] = 7, [ST_RUNQ] = 29 });
+	assert_int_equal(lost_all(), 0);
 }
 
 /* A fault on a file that is not asked for is none. */
@@ -928,6 +1088,11 @@ int main(void)
 		cmocka_unit_test(test_signals_of_peer),
 		cmocka_unit_test(test_signals_blocked),
 		cmocka_unit_test(test_swap),
+		cmocka_unit_test(test_swap_out),
+		cmocka_unit_test(test_of_kernel),
+		cmocka_unit_test(test_of_kernel_refused),
+		cmocka_unit_test(test_of_kernel_in_call),
+		cmocka_unit_test(test_of_kernel_in_write),
 		cmocka_unit_test(test_major_filtered),
 		cmocka_unit_test(test_not_asked_for),
 		cmocka_unit_test(test_event),
