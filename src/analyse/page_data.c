@@ -359,11 +359,6 @@ struct page_thread page_data_thread(const struct page_data *d, uint32_t thread)
 	return (struct page_thread){ key->by[0], key->by[1], key->fs };
 }
 
-bool page_data_has_file(const struct page_data *d, uint32_t file)
-{
-	return has_row(&d->files, file);
-}
-
 int page_data_begin(struct page_data *d, const struct recording *rec)
 {
 	const char *name = rec->header.host ? rec->header.host : "(host not known)";

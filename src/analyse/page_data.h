@@ -113,9 +113,6 @@ struct page_thread {
 };
 struct page_thread page_data_thread(const struct page_data *d, uint32_t thread);
 
-/* Whether the row of a file's number in the cube is the row of one file. */
-bool page_data_has_file(const struct page_data *d, uint32_t file);
-
 /*
  * Rows of operations with the key @by, BY_FILE, BY_PID, BY_CGROUP or BY_DEV. They have the key as
  * text. Takes the rows of files out of @d: ask for BY_DEV before BY_FILE, and for each only once.
