@@ -32,7 +32,7 @@ static uint32_t *index_find(struct cube *c, const struct cube_key *key)
 	}
 }
 
-/* Makes the index anew, at most half full. 0 or -ENOMEM. */
+/* Makes the index anew, at most half full. Returns 0 or -ENOMEM. */
 static int index_make(struct cube *c)
 {
 	size_t len = INDEX_MIN;
@@ -51,7 +51,7 @@ static int index_make(struct cube *c)
 	return 0;
 }
 
-/* The combination of @key; NULL: out of memory. */
+/* The combination of @key, or NULL if out of memory. */
 static struct cube_combo *combo_find(struct cube *c, const struct cube_key *key)
 {
 	struct cube_combo *combos;
@@ -98,7 +98,7 @@ static uint32_t cell_place(const struct cube_combo *combo, uint32_t bin)
 	return low;
 }
 
-/* The cell of @bin; NULL: out of memory. */
+/* The cell of @bin, or NULL if out of memory. */
 static struct cube_cell *cell_find(struct cube *c, struct cube_combo *combo, uint32_t bin)
 {
 	struct cube_cell *cells;
@@ -123,7 +123,7 @@ static struct cube_cell *cell_find(struct cube *c, struct cube_combo *combo, uin
 	return &combo->cells[at];
 }
 
-/* Adds the time of an operation to all bins in which it lives. 0 or -ENOMEM. */
+/* Adds the time of an operation to all bins in which it lives. Returns 0 or -ENOMEM. */
 static int time_add(struct cube *c, struct cube_combo *combo, const struct cube_op *op)
 {
 	uint32_t last = op->end_ns >> c->shift;
@@ -184,7 +184,7 @@ static void cell_join(struct cube_cell *to, const struct cube_cell *from)
 		to->shares[i] += from->shares[i];
 }
 
-/* Joins the cells which are the same cell, now that a bin or a level has changed. */
+/* Joins the cells that are the same cell, now that a bin or a level has changed. */
 static void cells_join(struct cube *c, struct cube_combo *combo)
 {
 	uint32_t n = 0;
@@ -238,7 +238,7 @@ static bool level_raise(struct cube *c, size_t from, unsigned int level)
 	return c->n_cells < before;
 }
 
-/* Adds @from, which is freed, to the combination of its new key. 0 or -ENOMEM. */
+/* Adds @from, which is freed, to the combination of its new key. Returns 0 or -ENOMEM. */
 static int combo_merge(struct cube *c, struct cube_combo *from)
 {
 	struct cube_combo *to = combo_find(c, &from->key);
@@ -262,8 +262,8 @@ static int combo_merge(struct cube *c, struct cube_combo *from)
 /* What combinations lose. */
 enum fold { FOLD_FILE, FOLD_THREAD };
 
-/* Takes what @fold says from the keys of the combinations from @from on, and joins those which are
- * the same then. 0 or -ENOMEM. */
+/* Takes what @fold says from the keys of the combinations from @from on, and joins those that are
+ * the same then. Returns 0 or -ENOMEM. */
 static int combos_fold(struct cube *c, size_t from, enum fold fold)
 {
 	size_t n = c->n - from;

@@ -67,7 +67,7 @@ struct cube_op {
 	unsigned int errors;
 };
 
-/* Adds an operation with its end in the bins: end_ns >> shift < CUBE_BINS. 0 or -ENOMEM. */
+/* Adds an operation with its end in the bins: end_ns >> shift < CUBE_BINS. Returns 0 or -ENOMEM. */
 int cube_add(struct cube *c, const struct cube_key *key, const struct cube_op *op);
 
 /* Joins bins in pairs. */
@@ -75,7 +75,7 @@ void cube_halve(struct cube *c);
 
 /*
  * Joins cells, and then combinations, until there are at most @cells and @combos; the quiet ones
- * first. More may be left if none can be joined any more. 0 or -ENOMEM.
+ * first. More may be left if none can be joined any more. Returns 0 or -ENOMEM.
  */
 int cube_limit(struct cube *c, size_t cells, size_t combos);
 

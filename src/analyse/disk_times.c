@@ -9,7 +9,7 @@ static bool is_row(const struct disk_times *row, const struct disk_request *rq)
 	return !row->is_others && row->dev == rq->dev && row->host == rq->host && row->op == rq->op;
 }
 
-/* The row of @rq, or the row of all others. NULL: out of memory. */
+/* The row of @rq, or the row of all others. Returns NULL if out of memory. */
 static struct disk_times *row_find(struct disks *d, const struct disk_request *rq)
 {
 	struct disk_times *row;

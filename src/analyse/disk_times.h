@@ -44,7 +44,7 @@ struct disk_request {
 	uint64_t end_ns, total_ns, bytes;
 };
 
-/* Adds a request with its end in the bins of 1 << @shift ns. 0 or -ENOMEM. */
+/* Adds a request with its end in the bins of 1 << @shift ns. Returns 0 or -ENOMEM. */
 int disks_add(struct disks *d, const struct disk_request *rq, unsigned int shift);
 
 /* Joins bins in pairs. */

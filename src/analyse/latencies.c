@@ -12,7 +12,7 @@ unsigned int latency_half(uint64_t ns)
 	return hist_bucket(ns) >> LATENCY_HALF_LOG2;
 }
 
-/* Gives @row its arrays. 0 or -ENOMEM. */
+/* Gives @row its arrays. Returns 0 or -ENOMEM. */
 static int row_begin(struct latency_row *row)
 {
 	bool is_request = row->key.is_request;
@@ -25,7 +25,7 @@ static int row_begin(struct latency_row *row)
 	return row->heat && (is_request || (row->longest && row->halves)) ? 0 : -ENOMEM;
 }
 
-/* The row of @key, or the last one with the same kind of rows. NULL: out of memory. */
+/* The row of @key, or the last one with the same kind of rows. Returns NULL if out of memory. */
 static struct latency_row *row_search(struct latencies *l, const struct latency_key *key)
 {
 	size_t *n = key->is_request ? &l->n_requests : &l->n_ops;
@@ -83,7 +83,7 @@ static void heap_down(struct latencies *l, size_t i)
 	l->all[i] = moved;
 }
 
-/* Keeps the longest of all. 0 or -ENOMEM. */
+/* Keeps the longest of all. Returns 0 or -ENOMEM. */
 static int longest_keep(struct latencies *l, const struct example *op)
 {
 	if (!l->all)

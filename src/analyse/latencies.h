@@ -67,11 +67,11 @@ struct latencies {
 /* The half octave of a time: 2^(n/2 + 4) ns begins the even n, 1.5 times that the odd one. */
 unsigned int latency_half(uint64_t ns);
 
-/* Adds an operation which ended in @bin. 0 or -ENOMEM. */
+/* Adds an operation that ended in @bin. Returns 0 or -ENOMEM. */
 int latencies_op(struct latencies *l, const struct latency_key *key, const struct example *op,
 		 unsigned int bin);
 
-/* Adds a request. 0 or -ENOMEM. */
+/* Adds a request. Returns 0 or -ENOMEM. */
 int latencies_request(struct latencies *l, const struct latency_key *key, uint64_t ns,
 		      unsigned int bin);
 

@@ -11,7 +11,7 @@
 #include "capture/segments.h"
 #include "host/mounts.h"
 
-/* The place of id @id; NULL: out of memory. */
+/* The place of id @id, or NULL if out of memory. */
 static uint32_t *ids_at(struct page_ids *ids, size_t id)
 {
 	size_t n = 2 * id + 64;
@@ -200,7 +200,7 @@ static void file_by(unsigned long long by[2], const struct catalog_file *f)
 	by[1] = whole && f->ino ? f->path : f->ino;
 }
 
-/* Adds to the row of its file; sets add->file and add->dev. 0 or -ENOMEM. */
+/* Adds to the row of its file; sets add->file and add->dev. Returns 0 or -ENOMEM. */
 static int file_add(struct page_data *d, const struct recording *rec, struct page_op *add,
 		    uint64_t at_ns)
 {
@@ -222,7 +222,7 @@ static int file_add(struct page_data *d, const struct recording *rec, struct pag
 	return 0;
 }
 
-/* Adds to the row of its thread; sets add->thread and add->tid. 0 or -ENOMEM. */
+/* Adds to the row of its thread; sets add->thread and add->tid. Returns 0 or -ENOMEM. */
 static int thread_add(struct page_data *d, const struct recording *rec, struct page_op *add)
 {
 	size_t id = add->op->owner < rec->catalog.n_threads ? add->op->owner : 0;
@@ -288,7 +288,7 @@ static void shares_set(uint64_t shares[SHARE_N], const uint64_t strata[ST_N])
 		shares[stratum_share(i)] += strata[i];
 }
 
-/* Adds an operation to the cube and to the latencies. 0 or -ENOMEM. */
+/* Adds an operation to the cube and to the latencies. Returns 0 or -ENOMEM. */
 static int times_add(struct page_data *d, const struct stored_event *ev, const struct page_op *add,
 		     uint64_t at_ns)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * page_data.h - the figures of a page (report --html) which breakdown's rows do not have:
- * operations by combination and time, requests by disk and time, latencies over time, examples of
- * operations, and operations by file, process, cgroup, disk and call. One pass over the recordings;
- * memory does not grow with the number of records. Names are hostile.
+ * page_data.h - the figures of a page (report --html) that breakdown's rows do not have: operations
+ * by combination and time, requests by disk and time, latencies over time, examples of operations,
+ * and operations by file, process, cgroup, disk and call. One pass over the recordings; memory does
+ * not grow with the number of records. Names are hostile.
  */
 #ifndef IOSTRATA_ANALYSE_PAGE_DATA_H
 #define IOSTRATA_ANALYSE_PAGE_DATA_H

@@ -306,7 +306,7 @@ static int parse_number(struct parse *p, const struct opt *o, const char *text, 
 	return err ? bad_value(p, o, text, wrong.why, *wrong.hint ? wrong.hint : NULL) : 0;
 }
 
-/* Sets the value of the choice @text. False: it is not in @list, and @meant may be. */
+/* Sets the value of the choice @text. Returns false if it is not in @list, and @meant may be. */
 static bool choice_find(const struct opt_choice *list, const char *text, int *ret_value,
 			struct nearest *meant)
 {

@@ -108,7 +108,7 @@ struct opt {
 	const char *arg;  /* name of the value in the help: "PID"; says what may be completed, see
 			     opts_complete() */
 	const char *help; /* one sentence, no capital, no full stop */
-	const char *no_number; /* of a number: the hint for a value which is none */
+	const char *no_number; /* of a number: the hint for a value that is none */
 	uint64_t min, max;     /* for uint and duration (ns); max 0: no limit */
 	bool required;         /* the argument must be given */
 	bool many;             /* the last argument: its values go to .rest */

@@ -95,13 +95,14 @@ static __always_inline struct path current_root(void)
 	return (struct path){ BPF_CORE_READ(fs, root.mnt), BPF_CORE_READ(fs, root.dentry) };
 }
 
-/* Reads the name of @d to @off in @name. Returns its length with the NUL; 0: there is no room. */
+/* Reads the name of @d to @off in @name. Returns its length with the NUL. Returns 0 if there is no
+ * room. */
 static __always_inline long one_name_read(struct file_name *name, u32 off, struct dentry *d)
 {
 	const unsigned char *from = BPF_CORE_READ(d, d_name.name);
 	long n;
 
-	barrier_var(off); /* else the compiler drops the masks which the verifier needs */
+	barrier_var(off); /* else the compiler drops the masks that the verifier needs */
 	if (off < NAME_BYTES)
 		return bpf_probe_read_kernel_str(name->names + (off & (NAME_BYTES - 1)), NAME_BYTES,
 						 from);

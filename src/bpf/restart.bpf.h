@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * restart.bpf.h - a call which a signal interrupts, and which the kernel then begins again: one
+ * restart.bpf.h - a call that a signal interrupts, and which the kernel then begins again: one
  * operation, from its first entry to its last return. The time of a signal's handler is not in it.
  *
- * Such a call returns an error which no process gets to see (ERESTARTSYS ...). What follows depends
+ * Such a call returns an error that no process gets to see (ERESTARTSYS ...). What follows depends
  * on the next signal. Without a handler, the call begins again at once. With a handler, it begins
  * again when the handler has returned, or it has failed (EINTR). So the signals that are pending
  * are looked at when the call returns: its operation ends, or it is put aside in @interrupted.
@@ -11,7 +11,7 @@
  * While its operation is put aside, a thread is in the stage OP_RESTARTS when its next call may be
  * the same one: at once, or from the handler's return on (rt_sigreturn). It is the same one if it
  * has the same number and stack pointer. A handler has its frame below, or a stack of its own, so
- * its calls are operations of their own. A handler which never returns (siglongjmp) leaves the
+ * its calls are operations of their own. A handler that never returns (siglongjmp) leaves the
  * operation behind: its thread's next interrupted call, or its end, counts it as lost.
  *
  * In the stage OP_RESTARTS, op.charging is set: no switch charges anything. Page faults in it are
@@ -24,7 +24,7 @@
 #include "task.bpf.h"
 
 /* include/linux/errno.h; 515 is no result of a call. The last one goes on as restart_syscall(),
- * which is no operation: only calls which wait for time or descriptors return it. */
+ * which is no operation: only calls that wait for time or descriptors return it. */
 enum {
 	RESTART_SYS = 512,
 	RESTART_NOINTR = 513,
@@ -59,7 +59,7 @@ static __always_inline bool may_restart(long ret)
 	return (u32)ret + RESTART_BLOCK <= RESTART_BLOCK - RESTART_SYS;
 }
 
-/* The signal of @set which the kernel delivers first, as a set; 0: none. */
+/* The signal of @set that the kernel delivers first, as a set, or 0 if there is none. */
 static __always_inline u64 signal_first(u64 set)
 {
 	u64 early = set & SIGNALS_SYNCHRONOUS;
@@ -82,7 +82,7 @@ static __always_inline u64 signal_handler(u32 index, u64 *ret_flags)
 }
 
 /* How current's call goes on, which returns @ret: as its next signal wants. A signal that comes
- * only now is not seen, nor one which another thread of the process takes. */
+ * only now is not seen, nor one that another thread of the process takes. */
 static __always_inline enum restart restart_of(long ret)
 {
 	struct task_struct *task = (struct task_struct *)current_task();
@@ -110,7 +110,7 @@ static __always_inline enum restart restart_of(long ret)
 	return RESTART_NOT;
 }
 
-/* From now on, the next call of @t may be the one of the operation which is put aside. */
+/* From now on, the next call of @t may be the one of the operation that is put aside. */
 static __always_inline void restart_expect(struct task_state *t)
 {
 	t->op.flags = 0;

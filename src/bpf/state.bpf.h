@@ -54,7 +54,7 @@ enum op_progress {
 	OP_ASYNC,    /* a request of io_uring or libaio */
 	OP_FAULTS,   /* a page fault */
 	OP_EXECS,    /* a call of kind exec, whose file is known when it has succeeded */
-	OP_RESTARTS, /* no operation: the thread may go on with one which is put aside; see
+	OP_RESTARTS, /* no operation: the thread may go on with one that is put aside; see
 		      * restart.bpf.h */
 	OP_BEGUN,    /* a call whose file is learnt in vfs_read() or vfs_write() */
 	OP_ACTIVE,   /* a call whose file is known */
@@ -368,7 +368,7 @@ struct {
 	__type(value, struct task_state);
 } tasks_overflown SEC(".maps");
 
-/* The operation of a call which a signal has interrupted; see restart.bpf.h. */
+/* The operation of a call that a signal has interrupted; see restart.bpf.h. */
 struct interrupted {
 	struct op op;
 	u64 since; /* when the call returned */

@@ -17,7 +17,7 @@ struct losses {
 	uint64_t told[LOST_N]; /* sums of the list */
 };
 
-/* Adds @loss. Losses of an unknown kind are left out. 0 or -ENOMEM. */
+/* Adds @loss. Losses of an unknown kind are left out. Returns 0 or -ENOMEM. */
 int losses_add(struct losses *l, const struct stored_loss *loss);
 
 /* How many of @loss fall in the time from @from_ns to before @to_ns. They are taken to be spread

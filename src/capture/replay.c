@@ -118,7 +118,7 @@ static struct known_name *threads_of(const struct catalog *c, enum by_key by)
 	return threads;
 }
 
-/* Sets the name of @id. Returns its thread; NULL: not known. */
+/* Sets the name of @id. Returns its thread. Returns NULL if not known. */
 static const struct catalog_thread *row_name(struct known_name *threads, uint64_t id,
 					     char ret_comm[COMM_LEN])
 {
@@ -539,7 +539,7 @@ static uint64_t interval_end(const struct replay *r, const struct recording *rec
 }
 
 /* Spreads @loss over the intervals of its time. Losses after the end of @rec count in its last
- * interval. 0, or -1 with @why. */
+ * interval. Returns 0, or -1 with @why. */
 static int loss_spread(struct replay *r, const struct recording *rec,
 		       const struct stored_loss *loss, struct reason *why)
 {

@@ -71,7 +71,7 @@ int replay_add(struct replay *r, const struct recording *rec, const struct store
 	       struct reason *why);
 
 /* Call after the last event of @rec: adds its losses that have a time, and its file system types.
- * 0, or -1 with @why. */
+ * Returns 0, or -1 with @why. */
 int replay_end(struct replay *r, const struct recording *rec, struct reason *why);
 
 /* Moves the rows of interval @i to @sn; the caller then owns its lists. Returns 0 or -ENOMEM. */

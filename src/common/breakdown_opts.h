@@ -29,7 +29,7 @@ struct breakdown_opts {
 };
 
 extern const struct opt_choice breakdown_by_choices[];
-extern const struct opt_choice breakdown_by_also[];      /* words which others use for them */
+extern const struct opt_choice breakdown_by_also[];      /* words that others use for them */
 extern const struct opt breakdown_measure_opts[];        /* over struct breakdown_opts */
 extern const struct opt breakdown_output_opts[];         /* over struct breakdown_opts */
 #define breakdown_table_opts (breakdown_output_opts + 1) /* without --output */

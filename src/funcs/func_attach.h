@@ -45,7 +45,7 @@ void func_only_in(struct func_attached *a, unsigned int pid);
 /*
  * Probes @n functions, numbered from @first. func.refused says why a function cannot be probed.
  *
- * Returns the number of probed functions, or -errno: descriptors or memory ran out; -EINTR:
+ * Returns the number of probed functions, or -errno: descriptors or memory ran out, or -EINTR if
  * @progress stopped it, or -ESRCH if the process of func_only_in() has ended. The caller has set
  * the method, the object (loaded for this method) and the features in @a; they outlive @a.
  */

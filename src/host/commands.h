@@ -27,7 +27,7 @@ struct commands {
  * neither of the last two. */
 void commands_begin(struct commands *c);
 
-/* The command of process @pid; NULL: out of memory. Valid until the next interval. */
+/* The command of process @pid, or NULL if out of memory. Valid until the next interval. */
 const struct command *commands_find(struct commands *c, unsigned int pid);
 
 void commands_done(struct commands *c);

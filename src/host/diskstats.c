@@ -48,7 +48,7 @@ size_t diskstats_parse(const char *text, struct disk_busy **ret_list)
 	return n;
 }
 
-/* The whole file. NULL: it cannot be read. */
+/* The whole file. Returns NULL if it cannot be read. */
 static char *read_all(int fd)
 {
 	char *text = NULL, *more;

@@ -186,7 +186,7 @@ static void line_done(struct line *l)
 		free(l->argv[--l->n]);
 }
 
-/* NULL: the text @s is a value of @a; else why not. */
+/* Returns NULL if the text @s is a value of @a; else why not. */
 static const char *text_refused(const struct arg *a, const char *s)
 {
 	struct stat st;

@@ -14,7 +14,7 @@ struct tools {
 	bool live; /* may trace this host */
 };
 
-/* The list of tools, as tools/list has it. NULL: out of memory. */
+/* The list of tools, as tools/list has it. Returns NULL if out of memory. */
 json_t *tools_list(const struct tools *t);
 
 /* Calls the tool @name (hostile; NULL: none was given) with the object @args (hostile; NULL: none).

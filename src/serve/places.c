@@ -10,7 +10,7 @@ enum {
 };
 
 /* Percent of the budget that details may take. The rest is for rows of several: of keys and file
- * systems which come later. */
+ * systems that come later. */
 enum { DETAILS = 85, DETAILS_OF_KEYS = 60, DETAILS_RARE = 70 };
 
 void places_done(struct places *p)

@@ -54,12 +54,12 @@ void places_done(struct places *p);
 /* Begins an interval. */
 void places_turn(struct places *p, uint64_t now);
 
-/* Notes that the row @key, which needs @cost series, has @ns of I/O in this interval. False: out
- * of memory. */
+/* Notes that the row @key, which needs @cost series, has @ns of I/O in this interval. Returns false
+ * if out of memory. */
 bool places_use(struct places *p, const struct total_key *key, unsigned int cost, uint64_t ns);
 
 /* Gives places to the rows noted, the most used first, as far as the budget goes. A row with a
- * place keeps it as long as it counts. @gone is called for each row which loses its place. */
+ * place keeps it as long as it counts. @gone is called for each row that loses its place. */
 typedef void place_gone_fn(void *arg, const struct total_key *key);
 void places_settle(struct places *p, place_gone_fn *gone, void *arg);
 
@@ -70,7 +70,7 @@ struct place *places_find(struct places *p, const struct total_key *key, unsigne
 /* Takes the place of @key, whose row has been removed. */
 void places_remove(struct places *p, const struct total_key *key);
 
-/* All rows have been shown to a scraper which needs their first sample. */
+/* All rows have been shown to a scraper that needs their first sample. */
 void places_scraped(struct places *p, uint64_t now);
 
 /* How many rows of @kind counted in the last minutes without a place. */

@@ -209,7 +209,7 @@ static void answer_metrics(struct process *p, const struct http_request *rq, str
 
 	answer_made(p, c, gzip ? zipped_made(p, format) : metrics_made(p, format), types[format],
 		    gzip);
-	/* Prometheus, and others which compute as it does, send this */
+	/* Prometheus, and others that compute as it does, send this */
 	totals_scraped(&p->totals, rq->scrape_timeout);
 }
 

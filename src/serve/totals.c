@@ -594,7 +594,7 @@ static void server_ladder(struct totals *s, const struct server_row *row, struct
 }
 
 /* The entry of @disk (hostile), made if it has a place; the row of other disks if it has none.
- * NULL: out of memory. */
+ * Returns NULL if out of memory. */
 static struct disk_total *disk_total(struct totals *s, const char *disk)
 {
 	struct total_key key = { .kind = PLACE_DISK };
@@ -639,7 +639,7 @@ static struct total_key busy_key(struct totals *s, unsigned int op, const char *
 	return key;
 }
 
-/* The total of busy_key(); NULL: out of memory. */
+/* The total of busy_key(), or NULL if out of memory. */
 static struct busy_total *busy_total(struct totals *s, unsigned int op, const char *fs,
 				     const char *disk)
 {
@@ -678,7 +678,7 @@ static struct total *total_find(struct total **list, const struct total_key *key
 /* The sums in which the row of @l counts. A row has to be shown with 0 before it counts. Without
  * --by, rows of operations and requests do not come and go: they wait, and metrics.c shows them
  * with 0 once. Others count in a coarser row until then, so the sum of all is the whole at any
- * time. NULL: out of memory. */
+ * time. Returns NULL if out of memory. */
 static struct total *ladder_total(struct totals *s, struct total **list, const struct ladder *l,
 				  unsigned int measured)
 {

@@ -154,7 +154,7 @@ int totals_add(struct totals *s, const struct snapshot *sn, const struct missing
 /* Makes the rows of all others, with 0, so that they are there before they count. */
 int totals_show_others(struct totals *s);
 
-/* The figures have been sent to a scraper. One which does not count the first sample of a series
+/* The figures have been sent to a scraper. One that does not count the first sample of a series
  * (@first_is_0) gets new rows with 0 first: until then they count in "other". */
 void totals_scraped(struct totals *s, bool first_is_0);
 

@@ -73,7 +73,7 @@ static uint32_t *place_find(const struct index_list *l, const uint64_t key[2])
 	}
 }
 
-/* Room for a further name. 0 or -ENOMEM. */
+/* Room for a further name. Returns 0 or -ENOMEM. */
 static int list_grow(struct index_list *l)
 {
 	size_t cap = 2 * l->cap + 32;
@@ -158,7 +158,7 @@ static void put_safe(struct json *j, const char *name, const char *text, size_t 
 	free(safe);
 }
 
-/* The row of @list with this key and host; NULL: there is none. */
+/* The row of @list with this key and host, or NULL if there is none. */
 static const struct op_row *row_of(const struct snapshot *list, uint64_t by, uint64_t host)
 {
 	for (size_t i = 0; i < list->n_ops; i++)
@@ -229,7 +229,7 @@ static void put_op(const struct page_index *x, struct json *j, const uint64_t ke
 	json_put_end(j, '}');
 }
 
-/* The percentile of a call on all file systems. 0 or -ENOMEM. */
+/* The percentile of a call on all file systems. Returns 0 or -ENOMEM. */
 static int pack_call(struct pack *p, const struct snapshot *calls, uint64_t call)
 {
 	struct op_row all = {};
@@ -258,7 +258,7 @@ static int put_calls(const struct page_index *x, struct json *j)
 	return err ? err : pack_put(&p, j, "call_p99");
 }
 
-/* The length of the directory in a path; -1: it has none. */
+/* The length of the directory in a path, or -1 if it has none. */
 static int directory_len(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -288,7 +288,7 @@ static int directory_order(const void *a, const void *b)
 	return order ? order : x->directory - y->directory;
 }
 
-/* Writes all directories, and sets @of to the number of each file's + 1. 0 or -ENOMEM. */
+/* Writes all directories, and sets @of to the number of each file's + 1. Returns 0 or -ENOMEM. */
 static int put_directories(const struct page_index *x, struct json *j, uint32_t *of)
 {
 	struct sorted_file *files = calloc(x->files.n + 1, sizeof(*files)), *last = NULL;

@@ -55,7 +55,7 @@ uint32_t page_index_op(struct page_index *x, unsigned int kind, unsigned int cal
 /* The number of a disk of a host. */
 uint32_t page_index_disk(struct page_index *x, uint64_t dev, uint64_t host);
 
-/* Writes the members with all names. 0 or -ENOMEM. */
+/* Writes the members with all names. Returns 0 or -ENOMEM. */
 int page_index_put(struct page_index *x, struct json *j);
 
 /* The members that page_index_put() writes. */

@@ -278,7 +278,7 @@ static void examples_sort(struct examples *e)
 }
 
 /* The longest of all, one for each cell of a map where 16 bins are joined, and one for each bin; as
- * many as there is room for. 0 or -ENOMEM. */
+ * many as there is room for. Returns 0 or -ENOMEM. */
 static int examples_find(struct examples *e, const struct latencies *l, size_t room)
 {
 	const struct latency_row *rows[LATENCY_ROWS];
@@ -573,7 +573,7 @@ static void put_head(struct page_json *w)
 	json_put_uint(j, "bins", ((d->duration_ns - 1) >> d->cube.shift) + 1);
 }
 
-/* For free(); NULL: out of memory. */
+/* For free(), or NULL if out of memory. */
 static char *json_make(const struct page *p, const struct page_names *names, size_t examples,
 		       size_t *ret_len)
 {

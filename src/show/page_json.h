@@ -20,7 +20,7 @@ void page_words(struct json *j);
 extern const struct schema page_schema;
 
 /* For free(). Joins cells and combinations of the page's cube, and leaves out examples, until the
- * JSON has at most @max bytes, or nothing can be joined. NULL: out of memory. */
+ * JSON has at most @max bytes, or nothing can be joined. Returns NULL if out of memory. */
 char *page_json(const struct page *p, const struct page_names *names, size_t max, size_t *ret_len);
 
 #endif

@@ -13,7 +13,7 @@ enum { PAGE_MAPS = 8, PAGE_MAP_WORDS = 256 };
 /* The maps to show, those with most accesses first. Returns their number. */
 size_t page_maps(const struct page_data *d, const struct page_map *ret[PAGE_MAPS]);
 
-/* The name of a map, hostile; NULL: not known. */
+/* The name of a map, hostile, or NULL if not known. */
 const char *page_map_name(const struct page_names *names, const struct page_map *m);
 
 /* "92 % sequential reads of 128 KiB; 3 random writes of 4.00 KiB" */

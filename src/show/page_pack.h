@@ -23,7 +23,7 @@ void pack_uint(struct pack *p, uint64_t n);
 /* Zigzag: 0, -1, 1, -2 ... are 0, 1, 2, 3 ... */
 void pack_int(struct pack *p, int64_t n);
 
-/* Writes all numbers as the member @name, and forgets them. 0 or -ENOMEM. */
+/* Writes all numbers as the member @name, and forgets them. Returns 0 or -ENOMEM. */
 int pack_put(struct pack *p, struct json *j, const char *name);
 
 #endif
