@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "capture/header.h"
 #include "cmd/record_files.h"
+#include "cmd/record_runs.h"
 #include "common/archive.h"
 #include "common/breakdown_opts.h"
 #include "common/recorder.h"
@@ -165,6 +166,7 @@ struct record_run {
 	struct opt_strings until;
 	bool ops, requests, breakdown;
 	struct breakdown_opts opts;
+	struct record_runs runs;
 	/* state */
 	struct record_files files;
 	struct recorder recorder;
@@ -192,6 +194,11 @@ static const struct opt file_opts[] = {
 	  .max = 1000,
 	  .help = "with --max-size: when a file is full, go on in the next of FILE.1 to FILE.N; "
 		  "after FILE.N, overwrite FILE.1" },
+	{ 0, "runs", OPT_UINT(struct record_run, runs.n), .arg = "N", .min = 1, .max = 1000,
+	  .help = "record the command N times: FILE-1.ios to FILE-N.ios (default of FILE: runs)" },
+	{ 0, "alternate", OPT_FLAG(struct record_run, runs.alternate),
+	  .help = "with --runs: record two commands of the shell in turn, N times each, for "
+		  "compare: FILE-base-1.ios, FILE-new-1.ios" },
 	{ 0, "keep", OPT_DURATION(struct record_run, files.keep_ns), .arg = "DUR",
 	  .min = 1000000000,
 	  .help = "keep only the records of the last DUR in memory, and write them at the end" },
@@ -219,6 +226,14 @@ static const struct opt what_opts[] = {
 	{},
 };
 
+static const struct opt args[] = {
+	{ .arg = "OLD NEW",
+	  .type = OPT_TYPE_STRING,
+	  .many = true,
+	  .help = "with --alternate: two commands of the shell" },
+	{},
+};
+
 static const struct opt_group groups[] = {
 	{ "Contents", what_opts, 0 },
 	{ "File", file_opts, 0 },
@@ -234,6 +249,7 @@ static const struct opt_example examples[] = {
 	{ "iostrata record --keep 60 -o last.ios", "the last minute before Ctrl-C" },
 	{ "iostrata record --keep 60 --until 'fsync>100ms'", "the minute before a slow fsync" },
 	{ "iostrata record --max-size 100 --max-files 5 -o a.ios", "the last 400 MiB or more" },
+	{ "iostrata record --runs 5 --alternate './old' './new'", "five runs of each, in turn" },
 	{ "iostrata record --otf2 trace -- make", "an archive for Vampir and other tools" },
 	{ "iostrata record --parquet tables -- make", "tables for DuckDB and other engines" },
 	{ "iostrata record --html make.html -- make", "a page to send to a colleague" },
@@ -249,6 +265,7 @@ static const struct opt_table table = {
 		 "shows the file. Lost records are counted, also in the file. SIGUSR1 ends the "
 		 "recording, but not a command.",
 	.groups = groups,
+	.args = args,
 	.command = true,
 	.examples = examples,
 };
@@ -278,6 +295,9 @@ static int check_files(const struct record_run *rec, struct reason *why)
 	if (!!rec->otf2.dir + !!rec->parquet + !!rec->html > 1)
 		return reason_set(why, EXIT_USAGE, "%s and %s exclude one another", instead,
 				  rec->html ? "--html" : "--parquet");
+	if (rec->runs.n && (rec->otf2.dir || rec->parquet || rec->html || rec->files.max_files))
+		return reason_set(why, EXIT_USAGE, "--runs excludes %s",
+				  rec->files.max_files ? "--max-files" : instead);
 	if (rec->files.max_files && rec->files.keep_ns)
 		return reason_set(why, EXIT_USAGE, "--max-files and --keep exclude one another");
 	return 0;
@@ -364,12 +384,33 @@ static int exporter_start(struct record_run *rec, struct reason *why)
 	return record_otf2_start(&rec->otf2, &work, rec->html ? ".ios" : "/recording.ios", why);
 }
 
+/* 1: all recordings of --runs are made; 0: go on; or -1 with @why. */
+static int runs_make(struct record_run *rec, struct reason *why)
+{
+	struct record_runs *runs = &rec->runs;
+	int got;
+
+	runs->prefix = rec->file;
+	runs->replace = rec->files.replace;
+	if (record_runs_check(runs, &rec->io.run, why) || check_files(rec, why))
+		return -1;
+	got = runs->n ? record_runs_fork(runs, &rec->io.run, why) : 0;
+	if (runs->n && !got)
+		rec->file = runs->name;
+	if (runs->header_words)
+		rec->recorder.argv = runs->header_words;
+	return got;
+}
+
 static int resolve(struct run *r, struct reason *why)
 {
 	struct record_run *rec = record_run_of(r);
 	struct session_conf *conf = &rec->io.conf;
 	bool both = rec->ops == rec->requests;
+	int got = runs_make(rec, why);
 
+	if (got)
+		return got;
 	r->stdout_taken = rec->file && !strcmp(rec->file, "-");
 	if (r->stdout_taken && isatty(STDOUT_FILENO)) {
 		reason_set(why, EXIT_USAGE, "a recording cannot be written to a terminal");
@@ -398,8 +439,6 @@ static int resolve(struct run *r, struct reason *why)
 	conf->buffer_bytes = rec->buffer_kib * 1024;
 	r->usr1_ends = true;
 	r->beat_ns = FIRST_FLUSH_NS;
-	if (check_files(rec, why))
-		return -1;
 	if (recorder_until(&rec->recorder, &rec->until, why))
 		return -1;
 	return exporter_start(rec, why);
@@ -545,8 +584,14 @@ static int record(int argc, char **argv)
 			   .ending = ending_of,
 			   .arg = &rec },
 	};
-	int status = run_main(&rec.io.run, &ops, &cmd_record, argc, argv), exported;
+	int status, exported;
 
+	rec.runs.words = calloc(argc + 1, sizeof(*argv));
+	if (!rec.runs.words)
+		return EXIT_FAILED;
+	memcpy(rec.runs.words, argv, argc * sizeof(*argv));
+	status = run_main(&rec.io.run, &ops, &cmd_record, argc, argv);
+	record_runs_done(&rec.runs);
 	recorder_done(&rec.recorder);
 	exported = deputy_end(&rec.otf2.exporter, rec.ended);
 	if (exported && !status)

@@ -519,3 +519,37 @@ print(next(c.offset for c in capture.chunks(open(sys.argv[1], "rb").read()) if c
 	expect 2 breakdown --by host -D 0.1
 	says "--by host is for recordings" "iostrata report --by host"
 }
+
+@test "record: --alternate records two commands in turn, in files that compare takes" {
+	need_root
+	cd "$tmp"
+	expect 0 record --runs 3 --alternate -o a 'echo old >>order; dd if=/proc/self/exe of=/dev/null bs=512 count=23' \
+		'echo new >>order; dd if=/proc/self/exe of=/dev/null bs=512 count=101'
+	[[ $(tr '\n' ' ' <order) == "old new new old old new " && $(echo *.ios) == \
+		"a-base-1.ios a-base-2.ios a-base-3.ios a-new-1.ios a-new-2.ios a-new-3.ios" ]]
+	[[ $stderr == *"to compare: iostrata compare --base 'a-base-*.ios' --new 'a-new-*.ios'"* ]]
+	expect 0 compare -j --base 'a-base-*.ios' --new 'a-new-*.ios'
+	json '.method.order == "in turn" and (.whole.per_second | not) and
+		([.ops[] | select(.op == "read" and .count.new - .count.base == 78) | .count.verdict] == ["sure"])'
+	# nothing is overwritten, and nothing is recorded before that is known
+	rm order
+	expect 1 record --runs 3 --alternate -o a 'echo old >>order' 'echo new >>order'
+	says "'a-base-1.ios' exists" "--force replaces it"
+	[[ ! -e order ]]
+}
+
+@test "record: --runs records a command several times, and ends when it fails" {
+	need_root
+	cd "$tmp"
+	expect 0 record --runs 2 -- dd if=/proc/self/exe of=/dev/null bs=512 count=23
+	[[ $(echo *.ios) == "runs-1.ios runs-2.ios" ]]
+	expect 7 record --runs 11 -o b -- sh -c 'echo x >>n; exit $((7 * ($(wc -l <n) > 1)))'
+	[[ $(echo b-*.ios) == "b-01.ios b-02.ios" ]]
+	[[ $stderr == *"recording 2 of 11, 'b-02.ios', ended with exit code 7: no further one is made"* ]]
+	for wrong in "--runs 2" "--alternate a b" "--runs 2 --alternate a" "--runs 2 --alternate a b c" \
+			"--runs 2 -o - -- true" "--runs 2 --otf2 d -- true" "a"; do
+		# shellcheck disable=SC2086 # words
+		run "$iostrata" record $wrong
+		[[ $status == 2 || $status == 125 ]] || { echo "$wrong: $status"; false; }
+	done
+}
