@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analyse/compare_sample.h"
-#include "analyse/compare_statistics.h"
+#include "analyse/compare_verdicts.h"
 #include "analyse/stats.h"
 #include "base/names.h"
 #include "base/reason.h"
@@ -139,7 +139,11 @@ static int row_fill(const struct compare *c, const struct series_row *from,
 		ret_row->errors[side] = s.errors;
 		ret_row->total_ns[side] = s.total / c->n_runs[side];
 		means_spread(&s, &ret_row->mean_ns[side], ret_row->strata_ns[side]);
-		*ret_lone = (struct compare_lone){ &from->key, side, s.count, s.total };
+		*ret_lone = (struct compare_lone){ .key = &from->key,
+						   .kind = from->kind,
+						   .side = side,
+						   .count = s.count,
+						   .total_ns = s.total };
 	}
 	return has[BASE] && has[NEW];
 }
@@ -309,7 +313,7 @@ int compare_runs(struct compare *c, struct reason *why)
 	if (err)
 		return err;
 	change_split(c);
-	if (compare_statistics(c) || compare_doubt(c))
+	if (compare_verdicts(c) || compare_doubt(c))
 		return reason_no_memory(why);
 	c->identical = c->n_rows && !c->n_lone;
 	for (size_t i = 0; i < c->n_rows; i++)
@@ -330,16 +334,73 @@ int64_t compare_difference(const struct compare_row *row, enum figure f)
 	return llround(v[NEW]) - llround(v[BASE]);
 }
 
-double compare_half(const struct compare_figure *f)
+struct compare_range compare_range(const struct compare_figure *f)
 {
-	return f->tested ? f->error * stats_t_beyond(0.05, f->df) : 0;
+	double base = f->typical[BASE] + f->start, half;
+
+	if (!f->tested)
+		return (struct compare_range){};
+	half = f->error * stats_t_beyond(0.05, f->df);
+	return (struct compare_range){ base * expm1(f->change - half),
+				       base * expm1(f->change + half) };
+}
+
+bool compare_has_ratio(const struct compare_figure *f)
+{
+	return f->typical[BASE] > 0 && f->typical[NEW] > 0;
+}
+
+/* The logarithm of 1 + x, where chance may have made x less than -1. */
+static double log_of(double x)
+{
+	return log1p(x > -0.9999 ? x : -0.9999);
+}
+
+struct compare_ratios compare_ratios(const struct compare_figure *f)
+{
+	struct compare_range range = compare_range(f);
+	double base = f->typical[BASE];
+
+	return (struct compare_ratios){ log(f->typical[NEW] / base), log_of(range.low / base),
+					log_of(range.high / base) };
+}
+
+/* The standard errors of a difference that is called so at @level with the probability @power,
+ * where Holm's procedure begins. */
+static double errors_shown(const struct compare *c, double df, double level, double power)
+{
+	double first = c->n_first ? c->n_first : 1;
+
+	return stats_t_beyond(level / first, df) + stats_t_beyond(2 * (1 - power), df);
+}
+
+/* exp(x) - 1, but never infinite. */
+static double grown(double x)
+{
+	return expm1(fmin(x, 100));
 }
 
 double compare_seen(const struct compare *c, const struct compare_figure *f)
 {
-	double least = stats_t_beyond(COMPARE_FALSE / (c->n_tests ? c->n_tests : 1), f->df);
+	return (f->typical[BASE] + f->start) *
+	       grown(f->error * errors_shown(c, f->df, COMPARE_SURE, 0.95));
+}
 
-	return f->error * (least + stats_t_beyond(0.1, f->df));
+double compare_shows(const struct compare *c, const struct compare_figure *f)
+{
+	return grown(f->error * errors_shown(c, f->df, COMPARE_LIKELY, COMPARE_POWER));
+}
+
+unsigned int compare_runs_for(const struct compare *c, const struct compare_figure *f, double share)
+{
+	double one = f->error / sqrt(1.0 / f->runs[BASE] + 1.0 / f->runs[NEW]);
+
+	for (unsigned int n = COMPARE_RUNS; n <= COMPARE_RUNS_MOST; n++)
+		if (one * sqrt(2.0 / n) *
+			    errors_shown(c, 2 * n - 2, COMPARE_LIKELY, COMPARE_POWER) <=
+		    log1p(share))
+			return n;
+	return 0;
 }
 
 const char *compare_figure_name(const struct compare_row *row, enum figure f)
@@ -365,6 +426,10 @@ void compare_done(struct compare *c)
 {
 	free(c->rows);
 	free(c->lone);
+	free(c->claims);
+	free(c->work);
+	free(c->order[BASE]);
+	free(c->order[NEW]);
 	for (size_t i = 0; i < c->n_doubts; i++)
 		free(c->doubts[i]);
 	free(c->doubts);
@@ -372,21 +437,19 @@ void compare_done(struct compare *c)
 
 bool compare_is_between_runs(const struct compare *c)
 {
-	return c->method != COMPARE_BLOCKS;
+	return c->method == COMPARE_STUDENT || c->method == COMPARE_WELCH;
+}
+
+bool compare_is_one_after_the_other(const struct compare *c)
+{
+	return c->blocked > 0.5;
 }
 
 bool compare_is_of_commands(const struct compare *c)
 {
-	const char *options;
-	size_t len;
-
-	for (int side = 0; side < SIDES; side++) {
-		for (size_t i = 0; i < c->n_runs[side]; i++) {
-			options = c->runs[side][i].options;
-			len = options ? strlen(options) : 0;
-			if (len < 2 || strcmp(options + len - 2, "--") != 0)
+	for (int side = 0; side < SIDES; side++)
+		for (size_t i = 0; i < c->n_runs[side]; i++)
+			if (!c->runs[side][i].of_command || c->parts)
 				return false;
-		}
-	}
 	return true;
 }

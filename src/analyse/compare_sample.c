@@ -35,7 +35,6 @@ void compare_figures(const double *sums, double *ret, const void *arg)
 	for (int i = 0; i < 3; i++)
 		ret[FIG_P50 + i] = compare_percentile(sums + COL_BINS, b, count, pct[i], &width);
 	ret[FIG_TOTAL] = sums[COL_TOTAL];
-	ret[FIG_LOAD] = sums[COL_TOTAL] * a_second;
 	ret[FIG_BYTES] = sums[COL_BYTES] / of;
 	ret[FIG_BESIDE] = sums[COL_BESIDE] / of;
 	/* Little, "A proof for the queuing formula L = lambda W" (1961) */

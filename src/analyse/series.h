@@ -71,10 +71,12 @@ struct series {
 	char *options;        /* it was recorded with; NULL: not known */
 	unsigned int machine; /* enum machine */
 	bool is_recording;
+	bool of_command; /* a command was traced: the length is a result */
 	bool hosts; /* recordings of several hosts are added: disks have the host before the name */
 	bool has_ops, has_requests;
 	unsigned int strata_missing; /* set of 1 << stratum */
 	bool is_cut_off;
+	uint64_t began_ns; /* CLOCK_REALTIME; 0: not known */
 	uint64_t duration_ns;
 	uint64_t lost, dropped;
 	uint64_t ops, requests; /* read, and not left out by a filter */

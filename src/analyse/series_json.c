@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <jansson.h>
 
@@ -160,6 +161,32 @@ static int rows_read(struct series *s, const json_t *line, unsigned int at)
 	return err;
 }
 
+/* The time of PATTERN_TIME, in ns since 1970, or 0 if it is none. */
+static uint64_t time_read(const char *t)
+{
+	int zone_h, zone_min, ms;
+	struct tm tm = {};
+	time_t at;
+	char sign;
+
+	if (sscanf(t, "%4d-%2d-%2dT%2d:%2d:%2d.%3d%c%2d:%2d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+		   &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &ms, &sign, &zone_h, &zone_min) != 10)
+		return 0;
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	at = timegm(&tm) - (sign == '-' ? -60 : 60) * (60 * zone_h + zone_min);
+	return at > 0 ? at * 1000000000ULL + ms * 1000000ULL : 0;
+}
+
+/* Sets when the run began, by the end of its first interval. */
+static void begin_read(struct series *s, const json_t *line, uint64_t duration)
+{
+	uint64_t end = time_read(text(line, "time"));
+
+	s->began_ns = end > duration ? end - duration : 0;
+	s->of_command = json_is_string(json_object_get(line, "command"));
+}
+
 /* The sum of the kinds in @lost. */
 static uint64_t losses_of(const json_t *lost)
 {
@@ -205,6 +232,8 @@ static int line_read(struct series *s, const json_t *line)
 	at = s->intervals;
 	if (series_interval(s, (uint64_t)at << s->shift) < 0)
 		return -ENOMEM;
+	if (!at)
+		begin_read(s, line, duration);
 	s->length_ns[at] = duration;
 	s->duration_ns += duration;
 	describe(s, line);

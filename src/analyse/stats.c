@@ -9,7 +9,6 @@
 
 enum {
 	SEED = 4711,
-	PERMUTATIONS = 20000,
 	LAGS_INSIDE = 5, /* after so many autocorrelations of chance, no real one follows */
 	LAGS_MAX = 64,
 	FRACTION_STEPS = 20000, /* at most; some roots of the largest argument are needed */
@@ -157,7 +156,7 @@ static unsigned int last_lag(const double *r, unsigned int n, unsigned int max)
 	return last;
 }
 
-/* The choice of Politis and White, not rounded, or 0 if nothing is correlated. */
+/* The choice of Politis and White, not rounded; 0: nothing is correlated. */
 static double block_choice(const double *x, unsigned int n)
 {
 	unsigned int max = ceil(sqrt(n)) + LAGS_INSIDE, last, m;
@@ -288,133 +287,32 @@ void stats_welch(const struct stats_side *a, const struct stats_side *b,
 		ret_difference->p = stats_t_p(value / ret_difference->error, df);
 }
 
-void stats_mean(const double *x, unsigned int n, struct stats_side *ret_side)
-{
-	double mean = 0, squares = 0;
-
-	for (unsigned int i = 0; i < n; i++)
-		moments_add(x[i], i + 1, &mean, &squares);
-	*ret_side = (struct stats_side){ .value = mean, .n = n };
-	if (n > 1)
-		ret_side->variance = squares / (n - 1) / n;
-}
-
-/* n over k, or more than PERMUTATIONS. */
-static double ways(unsigned int n, unsigned int k)
-{
-	double w = 1;
-
-	for (unsigned int i = 1; i <= k && w <= 1e15; i++)
-		w = w * (n - k + i) / i;
-	return w;
-}
-
-/* A way to choose the values on the first side. */
-struct choice {
-	const double *x;
-	unsigned int n, of; /* how many are chosen, of how many */
-	double sum, least;  /* of all; from this distance on, a difference is at least as large */
-	unsigned int at[STATS_VALUES];
+struct ordered {
+	double p;
+	size_t at;
 };
-
-/* Whether the sum of the chosen values is as far from its mean as the sum found. */
-static bool is_as_far(const struct choice *c)
-{
-	double sum = 0;
-
-	for (unsigned int i = 0; i < c->n; i++)
-		sum += c->x[c->at[i]];
-	return fabs(sum - c->sum * c->n / c->of) >= c->least;
-}
-
-/* The next way in lexical order; false after the last. */
-static bool choice_next(struct choice *c)
-{
-	unsigned int i = c->n;
-
-	while (i && c->at[i - 1] == c->of - c->n + i - 1)
-		i--;
-	if (!i)
-		return false;
-	c->at[i - 1]++;
-	for (; i < c->n; i++)
-		c->at[i] = c->at[i - 1] + 1;
-	return true;
-}
-
-static double choices_all(struct choice *c)
-{
-	double far = 0, all = 0;
-
-	for (unsigned int i = 0; i < c->n; i++)
-		c->at[i] = i;
-	do {
-		far += is_as_far(c);
-		all++;
-	} while (choice_next(c));
-	return far / all;
-}
-
-static double choices_some(struct choice *c)
-{
-	struct stats_random random = { SEED };
-	unsigned int order[STATS_VALUES], far = 1, j;
-
-	for (unsigned int i = 0; i < c->of; i++)
-		order[i] = i;
-	for (int round = 0; round < PERMUTATIONS; round++) {
-		for (unsigned int i = 0; i < c->n; i++) {
-			j = i + stats_random_below(&random, c->of - i);
-			c->at[i] = order[j];
-			order[j] = order[i];
-			order[i] = c->at[i];
-		}
-		far += is_as_far(c);
-	}
-	return far / (PERMUTATIONS + 1.0);
-}
-
-double stats_permutation(const double *a, unsigned int n, const double *b, unsigned int m)
-{
-	double x[STATS_VALUES], found = 0, largest = 0;
-	struct choice c = { .x = x, .n = n, .of = n + m };
-
-	memcpy(x, a, n * sizeof(*x));
-	memcpy(x + n, b, m * sizeof(*x));
-	for (unsigned int i = 0; i < c.of; i++) {
-		c.sum += x[i];
-		found += i < n ? x[i] : 0;
-		largest = fabs(x[i]) > largest ? fabs(x[i]) : largest;
-	}
-	/* the same values added in another order give a sum that differs by rounding */
-	c.least = fabs(found - c.sum * n / c.of) - 1e-12 * largest * c.of;
-	return ways(c.of, n) <= PERMUTATIONS ? choices_all(&c) : choices_some(&c);
-}
-
-double stats_permutation_least(unsigned int n, unsigned int m)
-{
-	double w = ways(n + m, n);
-
-	if (w > PERMUTATIONS)
-		return 1 / (PERMUTATIONS + 1.0);
-	return (n == m ? 2 : 1) / w;
-}
 
 static int p_compare(const void *a, const void *b)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	const struct ordered *x = a, *y = b;
 
-	return (x > y) - (x < y);
+	return x->p != y->p ? (x->p > y->p ? 1 : -1) : (x->at > y->at) - (x->at < y->at);
 }
 
-double stats_false_discovery(double *p, size_t n, double q)
+int stats_holm(const double *p, size_t n, double *ret_adjusted)
 {
-	double largest = -1;
+	struct ordered *list = calloc(n + 1, sizeof(*list));
+	double most = 0;
 
-	if (n)
-		qsort(p, n, sizeof(*p), p_compare);
+	if (!list)
+		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		if (p[i] <= q * (i + 1) / n)
-			largest = p[i];
-	return largest;
+		list[i] = (struct ordered){ p[i], i };
+	qsort(list, n, sizeof(*list), p_compare);
+	for (size_t i = 0; i < n; i++) {
+		most = fmax(most, fmin(1, (n - i) * list[i].p));
+		ret_adjusted[list[i].at] = most;
+	}
+	free(list);
+	return 0;
 }

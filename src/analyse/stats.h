@@ -93,26 +93,10 @@ struct stats_difference {
 void stats_welch(const struct stats_side *a, const struct stats_side *b,
 		 struct stats_difference *ret_difference);
 
-/* Mean and variance of the mean of @n values; of one value the variance is 0. */
-void stats_mean(const double *x, unsigned int n, struct stats_side *ret_side);
-
 /*
- * The probability of a difference of means at least as large if the values of both sides are
- * exchanged at random. Up to 20,000 ways all are tried, else 20,000 random ones. The way found
- * counts, so the result is never 0 (Phipson and Smyth, "Permutation p-values should never be zero",
- * 2010). n + m at most STATS_VALUES.
+ * Probabilities of @n tests, adjusted so that all of them together keep a level: Holm, "A simple
+ * sequentially rejective multiple test procedure" (1979). Returns 0 or -ENOMEM.
  */
-enum { STATS_VALUES = 64 };
-double stats_permutation(const double *a, unsigned int n, const double *b, unsigned int m);
-
-/* The smallest possible result of stats_permutation(). */
-double stats_permutation_least(unsigned int n, unsigned int m);
-
-/*
- * The largest of the @n probabilities @p to call no chance, where at most the share @q of such
- * calls may be wrong (Benjamini and Hochberg, "Controlling the false discovery rate", 1995).
- * Negative: none is. Orders @p.
- */
-double stats_false_discovery(double *p, size_t n, double q);
+int stats_holm(const double *p, size_t n, double *ret_adjusted);
 
 #endif

@@ -48,7 +48,7 @@ struct compare_cmd {
 	const char *output;
 	uint64_t rows_max;
 	int by, detail;
-	bool json, csv;
+	bool json, csv, fail_undecided;
 	/* state */
 	struct side sides[SIDES];
 	struct fail_if limits[OPT_LIST_MAX];
@@ -60,8 +60,9 @@ static const struct opt form_opts[] = {
 	{ 0, "by", OPT_CHOICE(struct compare_cmd, by, breakdown_by_choices), .arg = "KEY",
 	  .also = breakdown_by_also, .help = "a row per key" },
 	{ 0, "fail-if", OPT_PATHS(struct compare_cmd, fail_if), .arg = "CHANGE",
-	  .help = "exit with code 6 if a change is sure, and at least this large: 'fsync p99 "
-		  "+10%'" },
+	  .help = "exit with code 6 if a change is larger: 'fsync p99 +10%'" },
+	{ 0, "fail-undecided", OPT_FLAG(struct compare_cmd, fail_undecided),
+	  .help = "exit with code 6 if the runs do not decide a change of --fail-if, too" },
 	{ 'v', "verbose", OPT_TIMES(struct compare_cmd, detail),
 	  .help = "all figures of all rows, not only of those that changed" },
 	{ 'n', "rows", OPT_UINT(struct compare_cmd, rows_max), .arg = "N", .min = 1,
@@ -96,7 +97,7 @@ static const struct opt_example examples[] = {
 	  "three runs or more on each side" },
 	{ "iostrata compare trace.ios --at 12:30:05", "before and after that moment" },
 	{ "iostrata compare --by file old.ios new.ios", "in which files" },
-	{ "iostrata compare old.ios new.ios --fail-if 'fsync p99 +10%'", "guard a test" },
+	{ "iostrata compare --base 'o*' --new 'n*' --fail-if 'fsync p99 +10%'", "guard a test" },
 	{},
 };
 
@@ -189,6 +190,8 @@ static int part_set(struct compare_cmd *o, struct reason *why)
 
 static int resolve(struct compare_cmd *o, char **rest, int n, struct reason *why)
 {
+	if (o->fail_undecided && !o->fail_if.n)
+		return reason_set(why, EXIT_USAGE, "--fail-undecided needs --fail-if");
 	if (o->json && o->csv)
 		return reason_set(why, EXIT_USAGE, "--json and --csv are two forms: choose one");
 	for (unsigned int i = 0; i < o->fail_if.n; i++)
@@ -218,16 +221,6 @@ static int resolve(struct compare_cmd *o, char **rest, int n, struct reason *why
 	return 0;
 }
 
-/* How many intervals a run has in memory: one, if runs are compared; else all runs of a side
- * together have as many as a single one. */
-static unsigned int intervals_of_run(const struct side *s)
-{
-	const struct side *sides = s->cmd->sides;
-	unsigned int share = s->n < SERIES_INTERVALS ? SERIES_INTERVALS / s->n : 1;
-
-	return sides[BASE].n >= COMPARE_RUNS && sides[NEW].n >= COMPARE_RUNS ? 1 : share;
-}
-
 static int file_read(struct side *s, size_t i, struct reason *why)
 {
 	const char *name = s->names[i];
@@ -239,7 +232,7 @@ static int file_read(struct side *s, size_t i, struct reason *why)
 	got = series_read(&s->runs[i], f, name, &s->conf, why);
 	infile_close(f);
 	s->done_bytes = s->read_bytes;
-	if (got >= 0 && s->n > COMPARE_RUNS && series_join(&s->runs[i], intervals_of_run(s)))
+	if (got >= 0 && !s->cmd->inputs.at && series_join(&s->runs[i], 1))
 		return reason_no_memory(why);
 	return got;
 }
@@ -330,39 +323,17 @@ static int part_reached(const struct compare_cmd *o, struct reason *why)
 	return 0;
 }
 
-/* Says that a limit was not judged. The exit code. */
-static int limit_unjudged(const struct fail_if *limit)
+/* Says that a limit has no row. The exit code. */
+static int limit_absent(const struct fail_if *limit)
 {
 	struct reason why;
 
-	if (limit->state == FAIL_IF_FEW) {
-		reason_set(&why, 0,
-			   "--fail-if '%.100s' was not judged: one side has too few operations or "
-			   "requests",
-			   limit->text);
-		cmd_warn(&why);
-		return 0;
-	}
-	if (limit->state != FAIL_IF_ABSENT)
-		return 0;
 	reason_set(&why, EXIT_FAILED,
 		   "--fail-if '%.100s' judges nothing: no such row is on both "
 		   "sides",
 		   limit->text);
-	reason_hint(&why, "'iostrata compare' without --fail-if lists the rows");
+	reason_hint(&why, "'iostrata compare -v' without --fail-if lists the rows");
 	return cmd_fail(&why);
-}
-
-/* Says that a limit has failed, though runs of the same work may differ as much. */
-static void limit_doubted(const struct fail_if *limit)
-{
-	struct reason why;
-
-	reason_set(&why, 0,
-		   "--fail-if '%.100s' failed, but a side has fewer than %d runs: runs of the same "
-		   "work may differ as much",
-		   limit->text, COMPARE_RUNS);
-	cmd_warn(&why);
 }
 
 /* Judges --fail-if. The exit code: a limit that judges nothing guards nothing. */
@@ -371,13 +342,18 @@ static int limits_judge(struct compare_cmd *o, const struct compare *c)
 	int status = 0, failed = 0;
 
 	for (unsigned int i = 0; i < o->fail_if.n; i++) {
-		fail_if_judge(&o->limits[i], c);
-		if (o->limits[i].state == FAIL_IF_FAILED) {
+		enum fail_if_state state;
+		struct reason why;
+
+		if (fail_if_judge(&o->limits[i], c)) {
+			reason_no_memory(&why);
+			return cmd_fail(&why);
+		}
+		state = o->limits[i].result.state;
+		if (state == FAIL_IF_BROKEN || (state == FAIL_IF_UNDECIDED && o->fail_undecided))
 			failed = EXIT_CHANGED;
-			if (!compare_is_between_runs(c))
-				limit_doubted(&o->limits[i]);
-		} else if (limit_unjudged(&o->limits[i]))
-			status = EXIT_FAILED;
+		if (state == FAIL_IF_ABSENT)
+			status = limit_absent(&o->limits[i]);
 	}
 	return failed ? failed : status;
 }
@@ -413,6 +389,7 @@ static int compare_files(struct compare_cmd *o)
 		c.runs[side] = o->sides[side].runs;
 		c.n_runs[side] = o->sides[side].n;
 	}
+	c.parts = o->inputs.at;
 	if (part_reached(o, &why) || compare_runs(&c, &why)) {
 		compare_done(&c);
 		return cmd_fail(&why);

@@ -55,7 +55,7 @@ static uint64_t number_of_runs(const struct record_runs *runs)
 	return runs->alternate ? 2 * runs->n : runs->n;
 }
 
-/* "PREFIX-base-01.ios"; without two commands "PREFIX-01.ios". False: it is too long. */
+/* "PREFIX-base-01.ios"; without two commands "PREFIX-01.ios". Returns false if it is too long. */
 static bool name_set(struct record_runs *runs, const struct one_run *one)
 {
 	int digits = snprintf(NULL, 0, "%llu", (unsigned long long)runs->n);
@@ -66,7 +66,7 @@ static bool name_set(struct record_runs *runs, const struct one_run *one)
 			(unsigned long long)one->round + 1) < (int)sizeof(runs->name);
 }
 
-/* Sets what the process of a recording needs. 0 or -ENOMEM. */
+/* Sets what the process of a recording needs. Returns 0 or -ENOMEM. */
 static int command_set(struct record_runs *runs, struct run *r, const struct one_run *one)
 {
 	size_t n = 0, at = 0;
@@ -90,7 +90,7 @@ static int command_set(struct record_runs *runs, struct run *r, const struct one
 	return 0;
 }
 
-/* Refuses a file that exists, before the first recording. 0, or -1 with @why. */
+/* Refuses a file that exists, before the first recording. Returns 0, or -1 with @why. */
 static int files_check(struct record_runs *runs, struct reason *why)
 {
 	struct stat st;

@@ -28,10 +28,10 @@ struct record_runs {
 	char **header_words; /* argv for the recording's header; owned */
 };
 
-/* Refuses options and arguments that do not fit. 0, or -1 with @why. */
+/* Refuses options and arguments that do not fit. Returns 0, or -1 with @why. */
 int record_runs_check(const struct record_runs *runs, const struct run *r, struct reason *why);
 
-/* Makes all recordings. 1: they are made, and r->exit is set; 0: this is the process of one
+/* Makes all recordings. Returns 1 if they are made, and r->exit is set; 0 in the process of one
  * recording; or -1 with @why. */
 int record_runs_fork(struct record_runs *runs, struct run *r, struct reason *why);
 

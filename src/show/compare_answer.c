@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* compare_answer.c - the result of a comparison in a sentence; see compare.h. */
+/* compare_answer.c - the result of a comparison in some lines; see compare.h. */
 #include "show/compare.h"
 
 #include <math.h>
@@ -9,10 +9,12 @@
 #include "base/names.h"
 #include "base/text.h"
 
-enum { STRATA_NAMED = 3, OTHERS_NAMED = 2 };
+enum { CLAIMS_NAMED = 3, WORK_NAMED = 4 };
 
-#define SEEN_MOST   10   /* larger shares than this say that nothing can be seen */
-#define SAME_WITHIN 0.25 /* more than that is not worth to be called the same */
+/* Measured, see docs/design/compare.md. */
+#define EQUAL_PAIRS                                                                                \
+	"equal runs of five programs on a busy machine were x1.2 apart in half of the pairs, "     \
+	"x1.9 in 5 of 100"
 
 void compare_name(char *dst, size_t cap, const struct series_key *key)
 {
@@ -34,299 +36,342 @@ struct text_num compare_signed_ns(int64_t ns)
 	return s;
 }
 
-const char *compare_verdict(const struct compare *c, const struct compare_figure *f)
+const char *compare_verdict(const struct compare_figure *f)
 {
-	if (f->sure)
-		return compare_is_between_runs(c) ? "sure" : "differs";
-	return f->tested ? "not sure" : "too few";
+	static const char *const words[] = {
+		[VERDICT_NONE] = "not judged", [VERDICT_NOT_SURE] = "not sure",
+		[VERDICT_DRIFT] = "drift",     [VERDICT_DIFFERS] = "differs",
+		[VERDICT_LIKELY] = "likely",   [VERDICT_SURE] = "sure",
+	};
+
+	return f->tested ? words[f->verdict] : "too few";
 }
 
-/* A share without a sign: "18 %", "3.4 %", "0.25 %"; more than tenfold: "12 times". */
-static struct text_num share(double part)
+struct text_num compare_value(enum figure f, double v)
 {
-	double pct = fabs(part) * 100;
 	struct text_num t;
 
-	if (pct >= 1000)
-		snprintf(t.s, sizeof(t.s), "%.*g times", pct < 1e6 ? 3 : 2, pct / 100);
-	else
-		snprintf(t.s, sizeof(t.s), "%.*f %%", pct < 0.995 ? 2 : pct < 9.95 ? 1 : 0, pct);
-	return t;
+	if (compare_figure_is_time(f))
+		return text_ns(llround(v));
+	switch (f) {
+	case FIG_COUNT:
+		return text_count(llround(v));
+	case FIG_RATE:
+		return text_rate(llround(v * 1000), 1000000000000);
+	case FIG_BYTES:
+		return text_bytes(llround(v));
+	default:
+		snprintf(t.s, sizeof(t.s), v < 1e6 ? "%.2f" : "%.3g", v);
+		return t;
+	}
 }
 
-/* A share that is not smaller than @part, with two digits. */
-static struct text_num share_up(double part)
+const char *compare_whole_label(const struct compare *c, enum whole_figure f)
 {
-	double pct = part * 100, step = pct < 1 ? 0.01 : pct < 10 ? 0.1 : 1;
+	bool of_run = compare_is_of_commands(c);
 
-	return share(ceil(pct / step - 1e-9) * step / 100);
+	if (f == WHOLE_TIME && c->whole_is_of_requests)
+		return of_run ? "time in requests" : "time in requests a second";
+	if (f == WHOLE_TIME)
+		return of_run ? "I/O time of a run" : "I/O time a second";
+	if (f == WHOLE_NOWAIT)
+		return "I/O time less waiting for a CPU";
+	return of_run ? "number" : "number a second";
+}
+
+struct text_num compare_whole_value(const struct compare *c, enum whole_figure f, double v)
+{
+	if (f != WHOLE_COUNT)
+		return text_ns(llround(v));
+	return compare_value(compare_is_of_commands(c) ? FIG_COUNT : FIG_RATE, v);
+}
+
+const char *compare_label(const struct series_key *key, enum figure f)
+{
+	static const char *const labels[FIG_STRATA] = {
+		[FIG_COUNT] = "number", [FIG_RATE] = "rate",        [FIG_MEAN] = "time each",
+		[FIG_P50] = "p50",      [FIG_P99] = "p99",          [FIG_P999] = "p99.9",
+		[FIG_TOTAL] = "total",  [FIG_BYTES] = "bytes each", [FIG_DEPTH] = "queue depth",
+	};
+
+	if (f == FIG_BESIDE)
+		return key->is_request ? "merges each" : "requests each";
+	return f < FIG_STRATA ? labels[f] : stratum_label(f - FIG_STRATA);
+}
+
+/* Three digits: "58", "0.31", "1.20". */
+static void digits(char *dst, size_t cap, double x)
+{
+	double size = fabs(x);
+	int after = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+
+	if (size == 0)
+		snprintf(dst, cap, "0");
+	else if (size >= 1e6)
+		snprintf(dst, cap, "%.0e", x);
+	else
+		snprintf(dst, cap, "%.*f", after, x);
+}
+
+struct text_num compare_ratio(double logs)
+{
+	double times = exp(fmin(logs, 100)), share = (times - 1) * 100;
+	char text[16];
+	struct text_num t;
+
+	digits(text, sizeof(text), times < 5 ? fabs(share) : times);
+	if (times >= 5)
+		snprintf(t.s, sizeof(t.s), "x%s", text);
+	else
+		snprintf(t.s, sizeof(t.s), "%s%s %%", share < 0 ? "-" : "+", text);
+	return t;
 }
 
 struct text_num compare_percent(double difference, double base)
 {
-	struct text_num t = { "-" }, s;
+	struct text_num t = { "-" };
 
-	if (base == 0)
-		return t;
-	s = share(difference / base);
-	snprintf(t.s, sizeof(t.s), "%s%.20s",
-		 difference < 0   ? "-"
-		 : difference > 0 ? "+"
-				  : "",
-		 s.s);
-	return t;
+	return base > 0 && base + difference > 0 ? compare_ratio(log1p(difference / base)) : t;
 }
 
-/* The disk in which requests spend nine tenths of their time in devices, or NULL if there is
- * none. */
-static const char *only_disk(const struct compare *c)
+/* "fsync on ext4: time each", "all operations: number" */
+static void put_claim_name(FILE *f, const struct compare *c, const struct compare_claim *claim)
 {
-	double most = 0, all = 0, of_disk;
-	const char *disk = NULL;
-
-	for (size_t i = c->n_ops; i < c->n_rows; i++) {
-		of_disk = 0;
-		for (size_t o = c->n_ops; o < c->n_rows; o++)
-			if (!strcmp(c->rows[o].key->where, c->rows[i].key->where))
-				of_disk += c->rows[o].figures[FIG_DEPTH].value[NEW];
-		all += c->rows[i].figures[FIG_DEPTH].value[NEW];
-		if (of_disk > most) {
-			most = of_disk;
-			disk = c->rows[i].key->where;
-		}
-	}
-	return most > 0 && most >= 0.9 * all ? disk : NULL;
-}
-
-static uint64_t size_of(int64_t ns)
-{
-	return ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-}
-
-/* The sure stratum with the largest difference below @below, or FIG_N if there is none. */
-static enum figure stratum_next(const struct compare_row *row, uint64_t below)
-{
-	enum figure next = FIG_N;
-	uint64_t largest = 0, size;
-
-	for (int f = FIG_STRATA; f < FIG_N; f++) {
-		size = size_of(compare_difference(row, f));
-		if (!row->figures[f].sure || size >= below || size <= largest)
-			continue;
-		largest = size;
-		next = f;
-	}
-	return next;
-}
-
-/* ": +1.10 ms device vda, +210 us run queue" */
-static void put_strata(FILE *f, const struct compare *c, const struct compare_row *row)
-{
-	uint64_t whole = size_of(compare_difference(row, FIG_MEAN)), below = UINT64_MAX;
-	const char *disk = row->key->is_request ? NULL : only_disk(c);
-	enum figure st;
-
-	for (int n = 0; n < STRATA_NAMED; n++) {
-		st = stratum_next(row, below);
-		if (st == FIG_N)
-			return;
-		below = size_of(compare_difference(row, st));
-		if (n && below < whole / 20)
-			return;
-		fprintf(f, "%s%s %s%s%s", n ? ", " : ": ",
-			compare_signed_ns(compare_difference(row, st)).s,
-			stratum_label(st - FIG_STRATA),
-			disk && st == FIG_STRATA + ST_DEVICE ? " " : "",
-			disk && st == FIG_STRATA + ST_DEVICE ? disk : "");
-	}
-}
-
-/* "18 % longer per fsync on ext4 (7.55 ms -> 8.90 ms, +1.35 ms, 95 % between ... and ...)" */
-static void put_mean(FILE *f, const struct compare_row *row, bool whole)
-{
-	const struct compare_figure *m = &row->figures[FIG_MEAN];
-	int64_t ns = compare_difference(row, FIG_MEAN), half = llround(compare_half(m));
+	const struct series_key *key = claim->row    ? claim->row->key
+				       : claim->lone ? claim->lone->key
+						     : NULL;
 	char name[COMPARE_NAME];
 
-	compare_name(name, sizeof(name), row->key);
-	if (m->value[BASE] > 0)
-		fprintf(f, "%s ", share((m->value[NEW] - m->value[BASE]) / m->value[BASE]).s);
-	fprintf(f, "%s per %s (%s -> %s", ns < 0 ? "less" : "longer", name,
-		text_ns(row->mean_ns[BASE]).s, text_ns(row->mean_ns[NEW]).s);
-	if (whole)
-		fprintf(f, ", %s, 95 %% between %s and %s", compare_signed_ns(ns).s,
-			compare_signed_ns(ns - half).s, compare_signed_ns(ns + half).s);
+	if (key)
+		compare_name(name, sizeof(name), key);
+	fprintf(f, "%s: %s",
+		key                       ? name
+		: c->whole_is_of_requests ? "all requests"
+					  : "all operations",
+		key ? compare_label(key, claim->which) : compare_whole_label(c, claim->which));
+}
+
+/* The stratum of a row that explains most of a longer or shorter time; FIG_N: none is told. */
+static enum figure stratum_told(const struct compare_row *row, enum verdict least)
+{
+	enum figure most = FIG_N;
+	double largest = 0, size;
+
+	for (int f = FIG_STRATA; f < FIG_N; f++) {
+		const struct compare_figure *v = &row->figures[f];
+
+		size = fabs(v->typical[NEW] - v->typical[BASE]);
+		if (v->verdict < least || size <= largest)
+			continue;
+		largest = size;
+		most = f;
+	}
+	return most;
+}
+
+/* "; +8.40 ms device" */
+static void put_stratum(FILE *f, const struct compare_claim *claim)
+{
+	bool is_time = claim->row && (claim->which == FIG_MEAN || claim->which == FIG_P50);
+	enum figure st = is_time ? stratum_told(claim->row, VERDICT_DIFFERS) : FIG_N;
+
+	if (st == FIG_N)
+		return;
+	fprintf(f, "; %s %s",
+		compare_signed_ns(llround(claim->row->figures[st].typical[NEW]) -
+				  llround(claim->row->figures[st].typical[BASE]))
+			.s,
+		stratum_label(st - FIG_STRATA));
+}
+
+/* "+58 % (+27.5 % to +95.9 %)"; what is 0 on a side has no ratio: "0 ns -> 9.27 ms each" */
+static void put_claim(FILE *f, const struct compare *c, const struct compare_claim *claim)
+{
+	const struct compare_figure *v = claim->figure;
+	bool is_stratum = claim->row && claim->which >= FIG_STRATA;
+	struct compare_ratios r;
+
+	put_claim_name(f, c, claim);
+	if (is_stratum || !compare_has_ratio(v)) {
+		fprintf(f, " %s -> %s%s", compare_value(claim->which, v->typical[BASE]).s,
+			compare_value(claim->which, v->typical[NEW]).s, is_stratum ? " each" : "");
+		return;
+	}
+	r = compare_ratios(v);
+	fprintf(f, " %s (%s to %s", compare_ratio(r.change).s, compare_ratio(r.low).s,
+		compare_ratio(r.high).s);
+	put_stratum(f, claim);
 	fprintf(f, ")");
 }
 
-/* A figure other than the mean: "fsync on ext4: higher p99 in new (+18 %)". */
-static void put_figure(FILE *f, const struct compare_row *row, enum figure fig)
+/* Whether a claim of the same row, or of the whole run, comes before. */
+static bool is_repeated(const struct compare *c, size_t at)
 {
-	static const char *const names[FIG_STRATA][2] = {
-		[FIG_RATE] = { "lower rate", "higher rate" },
-		[FIG_P50] = { "lower p50", "higher p50" },
-		[FIG_P99] = { "lower p99", "higher p99" },
-		[FIG_P999] = { "lower p99.9", "higher p99.9" },
-		[FIG_BYTES] = { "smaller mean size", "larger mean size" },
-		[FIG_DEPTH] = { "lower queue depth", "higher queue depth" },
-	};
-	const struct compare_figure *v = &row->figures[fig];
-	bool higher = v->value[NEW] > v->value[BASE];
-	char name[COMPARE_NAME];
+	const struct compare_claim *claim = &c->claims[at];
 
-	compare_name(name, sizeof(name), row->key);
-	fprintf(f, "%s: ", name);
-	if (fig >= FIG_STRATA)
-		fprintf(f, "%s time in %s", higher ? "more" : "less",
-			stratum_label(fig - FIG_STRATA));
-	else if (fig == FIG_BESIDE)
-		fprintf(f, "%s %s", higher ? "more" : "fewer",
-			row->key->is_request ? "merges each" : "requests each");
-	else
-		fprintf(f, "%s", names[fig][higher]);
-	fprintf(f, " in new");
-	if (v->value[BASE] > 0)
-		fprintf(f, " (%s)",
-			compare_percent(v->value[NEW] - v->value[BASE], v->value[BASE]).s);
-}
-
-/* "fsync on ext4 takes 12.4 s in base, 2.86 s in new (-77 %): 6,004 and 1,503 of them" */
-static void put_sum(FILE *f, const struct compare_row *row, enum figure fig)
-{
-	const struct compare_figure *t = &row->figures[fig], *n = &row->figures[FIG_COUNT];
-	char name[COMPARE_NAME];
-
-	compare_name(name, sizeof(name), row->key);
-	if (fig == FIG_TOTAL)
-		fprintf(f, "%s takes %s in base, %s in new (%s): ", name,
-			text_ns(row->total_ns[BASE]).s, text_ns(row->total_ns[NEW]).s,
-			compare_percent(t->value[NEW] - t->value[BASE], t->value[BASE]).s);
-	else
-		fprintf(f, "%s: ", name);
-	fprintf(f, "%s in base, %s in new", text_count(llround(n->value[BASE])).s,
-		text_count(llround(n->value[NEW])).s);
-}
-
-/* The rows of operations, then those of requests, whose mean has changed for sure. */
-static const struct compare_row *sure_next(const struct compare *c, const struct compare_row *last)
-{
-	const struct compare_row *row = last ? last + 1 : c->rows;
-
-	for (; row < c->rows + c->n_rows; row++)
-		if (row->figures[FIG_MEAN].sure)
-			return row;
-	return NULL;
-}
-
-/* "; reads on ext4 are the same within 2 %", of those with the largest total. */
-static void put_same(FILE *f, const struct compare *c)
-{
-	const struct compare_row *largest = NULL;
-	const struct compare_figure *m;
-	char name[COMPARE_NAME];
-	double within;
-
-	for (size_t i = 0; i < c->n_ops; i++) {
-		m = &c->rows[i].figures[FIG_MEAN];
-		if (m->tested && !m->sure && m->value[BASE] > 0 &&
-		    (!largest || c->rows[i].total_ns[BASE] > largest->total_ns[BASE]))
-			largest = &c->rows[i];
-	}
-	if (!largest)
-		return;
-	m = &largest->figures[FIG_MEAN];
-	within = (fabs(m->value[NEW] - m->value[BASE]) + compare_half(m)) / m->value[BASE];
-	compare_name(name, sizeof(name), largest->key);
-	if (within <= SAME_WITHIN)
-		fprintf(f, "; %s is the same within %s", name, share_up(within).s);
-}
-
-static void put_means(FILE *f, const struct compare *c)
-{
-	const struct compare_row *row = sure_next(c, NULL);
-	bool of_requests = row->key->is_request;
-
-	fprintf(f, "new takes ");
-	put_mean(f, row, true);
-	put_strata(f, c, row);
-	for (int n = 0; n < OTHERS_NAMED; n++) {
-		row = sure_next(c, row);
-		if (!row || row->key->is_request != of_requests)
-			break;
-		fprintf(f, "; ");
-		put_mean(f, row, false);
-	}
-	put_same(f, c);
-}
-
-/*
- * The first sure figure of any row, those that say most first. Returns false if there is none to
- * tell: all that is sure is a stratum's difference of less than half a nanosecond.
- */
-static bool put_any(FILE *f, const struct compare *c)
-{
-	static const enum figure order[] = { FIG_TOTAL, FIG_P99,    FIG_P50,   FIG_P999, FIG_RATE,
-					     FIG_COUNT, FIG_BESIDE, FIG_BYTES, FIG_DEPTH };
-	enum figure st;
-
-	for (size_t i = 0; i < c->n_rows; i++) {
-		st = c->rows[i].figures[FIG_TOTAL].sure ? FIG_TOTAL
-							: stratum_next(&c->rows[i], UINT64_MAX);
-		for (size_t n = 0; n < sizeof(order) / sizeof(*order) && st == FIG_N; n++)
-			st = c->rows[i].figures[order[n]].sure ? order[n] : FIG_N;
-		if (st == FIG_N)
-			continue;
-		(st == FIG_TOTAL || st == FIG_COUNT ? put_sum : put_figure)(f, &c->rows[i], st);
-		put_same(f, c);
-		return true;
-	}
+	for (size_t i = 0; i < at; i++)
+		if (c->claims[i].figure->verdict == claim->figure->verdict &&
+		    c->claims[i].row == claim->row && c->claims[i].lone == claim->lone)
+			return true;
 	return false;
 }
 
-static const char *article(const char *name)
+/* "sure: A; B; C; and 13 more": one of the whole run, and of each row the one that says most. */
+static size_t put_claims(FILE *f, const struct compare *c, enum verdict verdict)
 {
-	return strchr("aeo", name[0]) || !strncmp(name, "fs", 2) ? "an" : "a";
+	size_t n = 0, named = 0;
+
+	for (size_t i = 0; i < c->n_claims; i++) {
+		if (c->claims[i].figure->verdict != verdict)
+			continue;
+		n++;
+		if (named == CLAIMS_NAMED || is_repeated(c, i))
+			continue;
+		if (named++)
+			fprintf(f, "; ");
+		else
+			fprintf(f, "%s: ", compare_verdict(c->claims[i].figure));
+		put_claim(f, c, &c->claims[i]);
+	}
+	if (n > named)
+		fprintf(f, "; and %zu more", n - named);
+	if (n)
+		fprintf(f, "\n");
+	return n;
 }
 
-static int total_order(const void *a, const void *b)
+static size_t put_drift(FILE *f, const struct compare *c)
 {
-	const struct compare_row *x = *(const struct compare_row *const *)a;
-	const struct compare_row *y = *(const struct compare_row *const *)b;
-
-	if (x->total_ns[BASE] != y->total_ns[BASE])
-		return x->total_ns[BASE] < y->total_ns[BASE] ? 1 : -1;
-	return (x > y) - (x < y);
-}
-
-/* The smallest difference of the mean that would have been seen, as a share of base. */
-static double seen_share(const struct compare *c, const struct compare_row *row)
-{
-	const struct compare_figure *m = &row->figures[FIG_MEAN];
-
-	return m->value[BASE] > 0 ? compare_seen(c, m) / m->value[BASE] : INFINITY;
-}
-
-/* "no difference that these runs can show: one of 3 % or more in a read would have been seen" */
-static void put_none(FILE *f, const struct compare *c)
-{
-	const struct compare_row **rows = calloc(c->n_rows + 1, sizeof(*rows));
-	char name[COMPARE_NAME];
+	const struct compare_claim *first = NULL;
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->n_rows && rows; i++)
-		if (c->rows[i].figures[FIG_MEAN].tested && seen_share(c, &c->rows[i]) < SEEN_MOST &&
-		    (!n || c->rows[i].key->is_request == rows[0]->key->is_request))
-			rows[n++] = &c->rows[i];
-	if (n)
-		qsort(rows, n, sizeof(*rows), total_order);
-	fprintf(f, "no difference that these runs can show");
-	for (size_t i = 0; i < n && i <= OTHERS_NAMED; i++) {
-		compare_name(name, sizeof(name), rows[i]->key);
-		fprintf(f, "%s%s or more in %s %s", i ? ", " : ": one of ",
-			share_up(seen_share(c, rows[i])).s, article(name), name);
+	for (size_t i = 0; i < c->n_claims; i++) {
+		if (c->claims[i].figure->verdict != VERDICT_DRIFT)
+			continue;
+		first = first ? first : &c->claims[i];
+		n++;
 	}
-	fprintf(f, n ? " would have been seen" : ": not even a tenfold one would have been seen");
-	free(rows);
+	if (!first)
+		return 0;
+	fprintf(f, "drift: ");
+	put_claim_name(f, c, first);
+	fprintf(f, " %s", compare_ratio(first->figure->change).s);
+	if (n > 1)
+		fprintf(f, " and %zu more", n - 1);
+	fprintf(f, ". One side was recorded after the other, and a steady change over all runs "
+		   "explains this as well: record them in turn ('iostrata record --alternate').\n");
+	return n;
+}
+
+/* "+154 % in I/O time of a run, +138 % in I/O time less waiting for a CPU" */
+static void put_shown(FILE *f, const struct compare *c)
+{
+	const char *between = "";
+
+	for (int w = WHOLE_TIME; w <= WHOLE_NOWAIT; w++) {
+		if (!c->whole[w].tested)
+			continue;
+		fprintf(f, "%s%s in %s", between,
+			compare_ratio(log1p(compare_shows(c, &c->whole[w]))).s,
+			compare_whole_label(c, w));
+		between = ", ";
+	}
+}
+
+/* "17 runs a side; less waiting for a CPU: 15" */
+static void put_needed(FILE *f, const struct compare *c)
+{
+	const char *between = "to see +50 % in ";
+	unsigned int n;
+
+	for (int w = WHOLE_TIME; w <= WHOLE_NOWAIT; w++) {
+		if (!c->whole[w].tested)
+			continue;
+		n = compare_runs_for(c, &c->whole[w], 0.5);
+		fprintf(f, "%s%s: ", between, compare_whole_label(c, w));
+		if (n)
+			fprintf(f, "%u runs a side", n);
+		else
+			fprintf(f, "more than %d runs a side", COMPARE_RUNS_MOST);
+		between = "; ";
+	}
+	if (between[0] == ';')
+		fprintf(f, "\n");
+}
+
+static void put_verdicts(FILE *f, const struct compare *c)
+{
+	size_t sure = put_claims(f, c, VERDICT_SURE);
+	size_t less = put_claims(f, c, VERDICT_LIKELY) + put_drift(f, c);
+
+	if (!sure && !less) {
+		fprintf(f, "no difference shown");
+		if (c->whole[WHOLE_TIME].tested) {
+			fprintf(f, ": these runs would have shown ");
+			put_shown(f, c);
+			fprintf(f, ", in 4 of 5 comparisons");
+		}
+		fprintf(f, "\n");
+	}
+	if (!sure)
+		put_needed(f, c);
+}
+
+/* A change of a number: "616 operations instead of 4,272 (-85.6 %)". */
+static void put_numbers(FILE *f, double base, double new)
+{
+	fprintf(f, "%s operations instead of %s", text_count(llround(new)).s,
+		text_count(llround(base)).s);
+	if (llround(base) != llround(new) && base > 0 && new > 0)
+		fprintf(f, " (%s)", compare_ratio(log(new / base)).s);
+}
+
+/* What two runs, or some, say about the work. */
+static void put_work(FILE *f, const struct compare *c)
+{
+	const double *number = c->whole[WHOLE_COUNT].typical;
+	char name[COMPARE_NAME];
+
+	if (!compare_is_of_commands(c)) {
+		fprintf(f,
+			"work: %s operations instead of %s; these are no recordings of a "
+			"command, so another number is no other work\n",
+			compare_value(FIG_RATE, number[NEW]).s,
+			compare_value(FIG_RATE, number[BASE]).s);
+		return;
+	}
+	fprintf(f, "%s: ", c->n_work ? "other work" : "same work");
+	put_numbers(f, number[BASE], number[NEW]);
+	if (!c->n_work)
+		fprintf(f, ", and no operation's number differs by 10 %% or more");
+	for (size_t i = 0; i < c->n_work && i < WORK_NAMED; i++) {
+		compare_name(name, sizeof(name), c->work[i].key);
+		fprintf(f, "%s%s %s -> %s", i ? ", " : ": ", name,
+			text_count(llround(c->work[i].number[BASE])).s,
+			text_count(llround(c->work[i].number[NEW])).s);
+	}
+	if (c->n_work > WORK_NAMED)
+		fprintf(f, ", and %zu more", c->n_work - WORK_NAMED);
+	fprintf(f, "\n");
+}
+
+/* What so few runs cannot say. */
+static void put_unjudged(FILE *f, const struct compare *c)
+{
+	const double *ns = c->whole[WHOLE_TIME].typical;
+
+	if (!c->whole_is_of_requests)
+		put_work(f, c);
+	fprintf(f, "times: not judged with %zu and %zu runs. %s: %s -> %s", c->n_runs[BASE],
+		c->n_runs[NEW], compare_whole_label(c, WHOLE_TIME), text_ns(llround(ns[BASE])).s,
+		text_ns(llround(ns[NEW])).s);
+	if (ns[BASE] > 0 && ns[NEW] > 0)
+		fprintf(f, " (%s)", compare_ratio(log(ns[NEW] / ns[BASE])).s);
+	fprintf(f,
+		"; " EQUAL_PAIRS "\n"
+		"to judge: %d runs a side at least, 5 or more for times, in turn: 'iostrata record "
+		"--runs 5 --alternate OLD NEW'\n",
+		COMPARE_RUNS);
 }
 
 static uint64_t events_of(const struct compare *c, enum compare_side side)
@@ -338,39 +383,44 @@ static uint64_t events_of(const struct compare *c, enum compare_side side)
 	return n;
 }
 
-/* Why nothing could be tested. */
-static void put_untested(FILE *f, const struct compare *c)
+/* Says that a side has nothing. Returns false if both have something. */
+static bool put_empty(FILE *f, const struct compare *c)
 {
-	uint64_t most = 0, few;
-
 	for (int side = 0; side < SIDES; side++) {
 		if (events_of(c, side))
 			continue;
-		fprintf(f, "nothing to compare: %s no operation and no request",
+		fprintf(f, "nothing to compare: %s no operation and no request\n",
 			events_of(c, SIDES - 1 - side) ? side == BASE ? "base has" : "new has"
 						       : "both sides have");
-		return;
+		return true;
 	}
-	if (!c->n_rows) {
-		fprintf(f, "nothing to compare: base and new have no operation and no request in "
-			   "common");
-		return;
-	}
-	for (size_t i = 0; i < c->n_rows; i++) {
-		few = c->rows[i].count[BASE] < c->rows[i].count[NEW] ? c->rows[i].count[BASE]
-								     : c->rows[i].count[NEW];
-		most = few > most ? few : most;
-	}
-	if (most < COMPARE_COUNT)
+	return false;
+}
+
+/* Two parts of a run. */
+static void put_parts(FILE *f, const struct compare *c)
+{
+	if (!c->n_first)
 		fprintf(f,
-			"too little to tell a difference from chance: each side needs %d "
-			"operations of the same kind, and there are %llu",
-			COMPARE_COUNT, (unsigned long long)most);
+			"chance cannot be judged: each part needs %d operations of the same kind, "
+			"in %d intervals of time\n",
+			COMPARE_COUNT, COMPARE_FILLED);
+	else if (!put_claims(f, c, VERDICT_DIFFERS))
+		fprintf(f, "no difference beyond chance within the run\n");
+}
+
+static void put_answer(FILE *f, const struct compare *c)
+{
+	if (c->identical)
+		fprintf(f, "base and new are the same: every figure is equal\n");
+	else if (put_empty(f, c))
+		return;
+	else if (c->method == COMPARE_NONE)
+		put_unjudged(f, c);
+	else if (c->method == COMPARE_BLOCKS)
+		put_parts(f, c);
 	else
-		fprintf(f,
-			"chance cannot be judged: each side needs operations of the same kind "
-			"in %d intervals, or %d runs",
-			COMPARE_FILLED, COMPARE_RUNS);
+		put_verdicts(f, c);
 }
 
 char *compare_answer(const struct compare *c)
@@ -381,18 +431,14 @@ char *compare_answer(const struct compare *c)
 
 	if (!f)
 		return NULL;
-	if (c->identical)
-		fprintf(f, "base and new are the same: every figure is equal");
-	else if (sure_next(c, NULL))
-		put_means(f, c);
-	else if (!c->n_tests)
-		put_untested(f, c);
-	else if (!c->n_sure || !put_any(f, c))
-		put_none(f, c);
-	if (!fclose(f))
-		return text;
-	free(text);
-	return NULL;
+	put_answer(f, c);
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	if (len && text[len - 1] == '\n')
+		text[len - 1] = '\0';
+	return text;
 }
 
 /* "blocks of 1.20 s", "blocks of 1.20 s to 2.40 s" */
@@ -407,10 +453,19 @@ static void put_blocks(FILE *f, const struct compare *c)
 			most = ns > most ? ns : most;
 		}
 	}
-	fprintf(f, "Compared by blocks of time, each %s long", text_ns(least).s);
-	if (text_ns(least).s[0] && strcmp(text_ns(least).s, text_ns(most).s) != 0)
+	if (!most)
+		return;
+	fprintf(f, " Blocks of time, each %s long", text_ns(least).s);
+	if (strcmp(text_ns(least).s, text_ns(most).s) != 0)
 		fprintf(f, " to %s", text_ns(most).s);
-	fprintf(f, ", drawn again at random. ");
+	fprintf(f, ", were drawn again at random.");
+}
+
+static const char *order_text(const struct compare *c)
+{
+	if (c->blocked < 0)
+		return "in an order that is not known";
+	return compare_is_one_after_the_other(c) ? "one side after the other" : "in turn";
 }
 
 char *compare_how(const struct compare *c)
@@ -421,30 +476,19 @@ char *compare_how(const struct compare *c)
 
 	if (!f)
 		return NULL;
-	if (c->method != COMPARE_BLOCKS)
-		fprintf(f, "Compared by runs, %zu and %zu, %s. ", c->n_runs[BASE], c->n_runs[NEW],
-			c->method == COMPARE_WELCH ? "with Welch's test of their means"
-						   : "exchanged at random");
+	if (compare_is_between_runs(c))
+		fprintf(f,
+			"%zu runs of base, %zu of new, %s. %zu figure%s judged together: of 100 "
+			"comparisons of equal runs 1 says \"sure\" of anything, 5 \"likely\".",
+			c->n_runs[BASE], c->n_runs[NEW], order_text(c), c->n_first,
+			text_plural(c->n_first));
+	else if (c->method == COMPARE_BLOCKS)
+		fprintf(f, "Two parts of one run: a whole part may be slower for a reason that "
+			   "chance within the run does not show, so nothing is sure.");
 	else
-		fprintf(f,
-			"%s: runs of the same work may differ as much. Only %d runs or more on "
-			"each side show it. ",
-			c->n_runs[BASE] == 1 && c->n_runs[NEW] == 1 ? "One run each"
-								    : "Fewer than 3 runs on a side",
-			COMPARE_RUNS);
-	if (c->method == COMPARE_BLOCKS && c->n_tests)
+		fprintf(f, "Fewer than %d runs on a side: no time is judged.", COMPARE_RUNS);
+	if (c->method == COMPARE_BLOCKS)
 		put_blocks(f, c);
-	if (c->n_tests && compare_is_between_runs(c))
-		fprintf(f,
-			"%zu figure%s tested, %zu sure: at most %.0f %% of the sure ones are "
-			"chance.",
-			c->n_tests, text_plural(c->n_tests), c->n_sure, COMPARE_FALSE * 100);
-	else if (c->n_tests)
-		fprintf(f,
-			"%zu figure%s tested, %zu differ%s: chance within the runs explains at "
-			"most %.0f %% of the differences.",
-			c->n_tests, text_plural(c->n_tests), c->n_sure, c->n_sure == 1 ? "s" : "",
-			COMPARE_FALSE * 100);
 	if (!fclose(f))
 		return text;
 	free(text);

@@ -13,18 +13,51 @@
 #include "base/text.h"
 
 static const char *const side_names[SIDES] = { "base", "new" };
-static const char *const method_names[] = { "blocks", "welch", "permutation" };
-static const char *const limit_states[] = { "absent", "too few", "held", "failed" };
+static const char *const method_names[] = { "none", "blocks", "student", "welch" };
+static const char *const limit_states[] = { "absent", "held", "undecided", "broken" };
+static const char *const limit_ways[] = { "test", "values", "count", "nothing" };
+static const char *const verdict_names[] = { "not judged", "not sure", "drift",  "differs",
+					     "likely",     "sure",     "too few" };
+static const char *const order_names[] = { "unknown", "in turn", "one after the other" };
 
 static const struct word_list side_words = { .list = side_names, .to = SIDES };
-static const struct word_list method_words = { .list = method_names, .to = 3 };
+static const struct word_list method_words = { .list = method_names, .to = 4 };
 static const struct word_list state_words = { .list = limit_states, .to = 4 };
+static const struct word_list way_words = { .list = limit_ways, .to = 4 };
+static const struct word_list verdict_words = { .list = verdict_names, .to = 7 };
+static const struct word_list order_words = { .list = order_names, .to = 3 };
 static const struct word_list later_by_words = { by_name, .from = BY_CONTAINER,
 						 .to = BY_CONTAINER + 1 };
 static const struct word_list by_words = { by_name, .from = BY_PID, .to = BY_THREAD,
 					   .more = &later_by_words };
 
 #define TOO_LITTLE "there is too little on a side"
+#define NO_RATIO   "there is too little on a side, or the figure may be 0"
+
+/* What chance says about a figure. */
+static const struct member chance_members[] = {
+	{ "p", MEMBER_SHARE, .what = "probability of such a difference by chance alone",
+	  .null = TOO_LITTLE },
+	{ "p_adjusted", MEMBER_SHARE, .what = "the same, adjusted for all figures that were judged",
+	  .null = "the figure was not judged" },
+	{ "verdict", MEMBER_ASCII,
+	  .what = "sure or likely: of 100 comparisons of equal runs, 1 or 5 call anything so; "
+		  "drift: a steady change over all runs explains it as well; differs: two parts of "
+		  "one run differ beyond chance within it",
+	  .words = &verdict_words },
+	{ "sure", MEMBER_BOOL, .what = "whether the verdict is sure" },
+	{}
+};
+
+/* A figure of a typical run. */
+static const struct member ratio_members[] = {
+	{ "ratio", MEMBER_SHARE, .what = "new divided by base, in typical runs", .null = NO_RATIO },
+	{ "ratio_low", MEMBER_SHARE, .what = "the ratio is at least this, with 95 % confidence",
+	  .null = NO_RATIO },
+	{ "ratio_high", MEMBER_SHARE, .what = "the ratio is at most this, with 95 % confidence",
+	  .null = NO_RATIO },
+	{}
+};
 
 /* The members of a figure, whose names end in @ns. @real: base, new and diff have fractions. */
 #define MEMBERS_FIGURE(ns, type, real)                                                             \
@@ -50,12 +83,7 @@ static const struct word_list by_words = { by_name, .from = BY_PID, .to = BY_THR
 				  "100 "                                                           \
 				  "comparisons",                                                   \
 			  .null = TOO_LITTLE, .fraction = true },                                  \
-			{ "p", MEMBER_SHARE,                                                       \
-			  .what = "probability of such a difference by chance alone",              \
-			  .null = TOO_LITTLE },                                                    \
-			{ "sure", MEMBER_BOOL,                                                     \
-			  .what = "whether chance does not explain the difference; see "           \
-				  "method.between_runs" },                                         \
+			{ .also = ratio_members }, { .also = chance_members },                     \
 		{                                                                                  \
 		}                                                                                  \
 	}
@@ -89,20 +117,23 @@ static const struct member run_members[] = {
 static const struct object run_object = { "run", "a run", run_members };
 
 static const struct member method_members[] = {
-	{ "name", MEMBER_ASCII, .what = "blocks of time, or runs by one of two tests",
+	{ "name", MEMBER_ASCII,
+	  .what = "a test of runs, student or welch; blocks of time of two parts of one run; none: "
+		  "too few runs, nothing is judged",
 	  .words = &method_words },
 	{ "text", MEMBER_ASCII, .what = "the method, in sentences" },
 	{ "between_runs", MEMBER_BOOL,
 	  .what = "whether differences between runs of a side were counted: each side had three "
-		  "runs or "
-		  "more. Else sure only means that chance within the runs does not explain a "
-		  "difference; "
-		  "runs of the same work may differ as much" },
-	{ "tests", MEMBER_COUNT, .what = "figures tested" },
+		  "runs or more" },
+	{ "tests", MEMBER_COUNT, .what = "figures judged" },
+	{ "together", MEMBER_COUNT,
+	  .what = "figures of the first level, judged together; the others are below those that "
+		  "moved" },
 	{ "sure", MEMBER_COUNT, .what = "figures that are sure" },
 	{ "false_discovery_rate", MEMBER_SHARE,
 	  .what = "at most this share of the differences called sure is chance" },
 	{ "confidence", MEMBER_SHARE, .what = "confidence of low_ns and the like" },
+	{ "order", MEMBER_ASCII, .what = "in which order the runs began", .words = &order_words },
 	{}
 };
 static const struct object method_object = { NULL, "how chance was judged", method_members };
@@ -202,6 +233,31 @@ static const struct member request_members[] = {
 };
 static const struct object request_object = { "request", "a row of requests", request_members };
 
+static const struct member whole_members[] = {
+	{ "of_requests", MEMBER_BOOL,
+	  .what = "whether requests are meant: there are no operations" },
+	{ "per_second", MEMBER_BOOL,
+	  .what = "whether the figures are divided by the seconds of a run: these are no "
+		  "recordings "
+		  "of a command" },
+	{ "time", MEMBER_OBJECT, .what = "time in operations", .object = &time_object },
+	{ "nowait", MEMBER_OBJECT, .what = "the same without waiting for a CPU",
+	  .null = "not measured, or of requests", .object = &time_object },
+	{ "count", MEMBER_OBJECT, .what = "number of operations", .object = &amount_object },
+	{}
+};
+static const struct object whole_object = { NULL, "a whole run", whole_members };
+
+static const struct member work_members[] = {
+	{ "op", MEMBER_TEXT, .what = "kind of the operation" },
+	{ "fs", MEMBER_TEXT, .what = "type of the file system", .null = "not known" },
+	{ "key", MEMBER_TEXT, .what = "value of the key of --by", .null = "without --by" },
+	{ "base", MEMBER_COUNT, .what = "number in base, of a run", .fraction = true },
+	{ "new", MEMBER_COUNT, .what = "number in new, of a run", .fraction = true },
+	{}
+};
+static const struct object work_object = { NULL, "other work", work_members };
+
 static const struct member lone_members[] = {
 	{ "side", MEMBER_ASCII, .what = "the side that has it", .words = &side_words },
 	{ "request", MEMBER_BOOL, .what = "whether these are requests of a disk; else operations" },
@@ -214,19 +270,41 @@ static const struct member lone_members[] = {
 	  .null = "--by is not pid or tid" },
 	{ "count", MEMBER_COUNT, .what = "number, of all runs" },
 	{ "total_ns", MEMBER_TIME, .what = "time of all, of all runs" },
+	{ .also = chance_members },
 	{}
 };
 static const struct object lone_object = { "lone", "a row of one side", lone_members };
 
-static const struct member limit_members[] = { { "limit", MEMBER_TEXT, .what = "as it was given" },
-					       { "state", MEMBER_ASCII,
-						 .what = "whether the change is as large, and sure",
-						 .words = &state_words },
-					       {} };
+static const struct member limit_members[] = {
+	{ "limit", MEMBER_TEXT, .what = "as it was given" },
+	{ "state", MEMBER_ASCII,
+	  .what = "absent: no such row is on both sides; undecided: the runs are too few, or "
+		  "differ "
+		  "too much",
+	  .words = &state_words },
+	{ "by", MEMBER_ASCII,
+	  .what = "what decided: a test; values that are the same in every run; a count, with "
+		  "fewer "
+		  "than three runs on a side; nothing",
+	  .words = &way_words, .null = "absent" },
+	{ "ratio", MEMBER_SHARE, .what = "new divided by base, in the row that decided",
+	  .null = "no test" },
+	{ "ratio_low", MEMBER_SHARE, .what = "above this in 95 of 100 comparisons",
+	  .null = "no test" },
+	{ "ratio_high", MEMBER_SHARE, .what = "below this in 95 of 100 comparisons",
+	  .null = "no test" },
+	{ "runs_needed", MEMBER_COUNT,
+	  .what = "runs on each side that would decide, if the change is as found",
+	  .null = "decided, no test, or more than 300" },
+	{ "holds", MEMBER_SHARE, .what = "the limit that these runs can hold; 0.5 is +50 %",
+	  .null = "no test", .negative = true },
+	{ "text", MEMBER_TEXT, .what = "the limit and its result, in a sentence" },
+	{}
+};
 static const struct object limit_object = { NULL, "a limit", limit_members };
 
 static const struct member compare_members[] = {
-	{ "answer", MEMBER_TEXT, .what = "the result, in a sentence" },
+	{ "answer", MEMBER_TEXT, .what = "the result, in lines" },
 	{ "doubts", MEMBER_ASCII, .what = "reasons why the comparison may mislead", .list = 1,
 	  .item = "a reason, in a sentence" },
 	{ "base", MEMBER_OBJECT, .what = "the runs of base", .object = &run_object, .list = 1 },
@@ -237,6 +315,12 @@ static const struct member compare_members[] = {
 	{ "change", MEMBER_OBJECT,
 	  .what = "time in operations, of a run; the last three add up to the difference",
 	  .null = "a side has no operation", .object = &change_object },
+	{ "whole", MEMBER_OBJECT, .what = "figures of a whole run", .object = &whole_object },
+	{ "work", MEMBER_OBJECT,
+	  .what = "with fewer than three runs on a side: operations whose number differs by 10 % "
+		  "or "
+		  "more, and more than chance explains",
+	  .object = &work_object, .list = 1 },
 	{ "ops", MEMBER_OBJECT,
 	  .what = "a row for each operation, file system and key on both sides; the largest change "
 		  "of "
@@ -255,8 +339,16 @@ static const struct member compare_members[] = {
 };
 static const struct object compare_object = { NULL, "a comparison", compare_members };
 
-const struct schema compare_schema = { "iostrata.compare/1", .what = "the line of compare --json",
+const struct schema compare_schema = { "iostrata.compare/2", .what = "the line of compare --json",
 				       .first = &compare_object };
+
+#define RATIO_MOST 1e15
+
+/* Larger ratios are not told. */
+static double ratio(double logs)
+{
+	return fmin(exp(logs), RATIO_MOST);
+}
 
 static bool is_whole(enum figure f)
 {
@@ -309,9 +401,14 @@ static void put_method(struct json *j, const struct compare *c)
 	json_put_string(j, "text", how);
 	json_put_bool(j, "between_runs", compare_is_between_runs(c));
 	json_put_uint(j, "tests", c->n_tests);
+	json_put_uint(j, "together", c->n_first);
 	json_put_uint(j, "sure", c->n_sure);
-	json_put_real(j, "false_discovery_rate", COMPARE_FALSE);
+	json_put_real(j, "false_discovery_rate", COMPARE_SURE);
 	json_put_real(j, "confidence", 0.95);
+	json_put_string(j, "order",
+			order_names[c->blocked < 0                      ? 0
+				    : compare_is_one_after_the_other(c) ? 2
+									: 1]);
 	json_put_end(j, '}');
 	free(how);
 }
@@ -342,23 +439,53 @@ static const struct names times = {
 	"base_ns", "new_ns", "diff_ns", "low_ns", "high_ns", "seen_ns"
 };
 
-static void put_tested(struct json *j, const struct compare *c, const struct names *n,
-		       const struct compare_figure *f)
+static void put_chance(struct json *j, const struct compare_figure *f)
 {
-	double difference = f->value[NEW] - f->value[BASE], half = compare_half(f);
+	if (f->tested)
+		json_put_real(j, "p", f->p);
+	else
+		json_put_null(j, "p");
+	if (f->tested && f->verdict != VERDICT_NONE)
+		json_put_real(j, "p_adjusted", f->adjusted);
+	else
+		json_put_null(j, "p_adjusted");
+	json_put_string(j, "verdict", compare_verdict(f));
+	json_put_bool(j, "sure", f->verdict == VERDICT_SURE);
+}
+
+static void put_ratio(struct json *j, const struct compare_figure *f, bool may_be_zero)
+{
+	struct compare_ratios r;
+
+	if (!f->tested || may_be_zero || !compare_has_ratio(f)) {
+		json_put_null(j, "ratio");
+		json_put_null(j, "ratio_low");
+		json_put_null(j, "ratio_high");
+		return;
+	}
+	r = compare_ratios(f);
+	json_put_real(j, "ratio", ratio(r.change));
+	json_put_real(j, "ratio_low", ratio(r.low));
+	json_put_real(j, "ratio_high", ratio(r.high));
+}
+
+/* What tests say about a figure. */
+static void put_tested(struct json *j, const struct compare *c, const struct names *n,
+		       const struct compare_figure *f, bool may_be_zero)
+{
+	struct compare_range range = compare_range(f);
 
 	if (f->tested) {
-		json_put_real(j, n->low, difference - half);
-		json_put_real(j, n->high, difference + half);
+		json_put_real(j, n->low, range.low);
+		json_put_real(j, n->high, range.high);
 		json_put_real(j, n->seen, compare_seen(c, f));
-		json_put_real(j, "p", f->p);
 	} else {
 		json_put_null(j, n->low);
 		json_put_null(j, n->high);
 		json_put_null(j, n->seen);
-		json_put_null(j, "p");
 	}
-	json_put_bool(j, "sure", f->sure);
+	put_ratio(j, f, may_be_zero);
+	put_chance(j, f);
 }
 
 static void put_figure(struct json *j, const struct compare *c, const struct compare_row *row,
@@ -382,15 +509,62 @@ static void put_figure(struct json *j, const struct compare *c, const struct com
 		json_put_real(j, n->new, v->value[NEW]);
 		json_put_real(j, n->diff, v->value[NEW] - v->value[BASE]);
 	}
-	put_tested(j, c, n, v);
+	put_tested(j, c, n, v, f >= FIG_STRATA);
 	json_put_end(j, '}');
+}
+
+static void put_whole(struct json *j, const struct compare *c)
+{
+	static const char *const names[] = { "time", "nowait", "count" };
+
+	json_put_begin(j, "whole", '{');
+	json_put_bool(j, "of_requests", c->whole_is_of_requests);
+	json_put_bool(j, "per_second", !compare_is_of_commands(c));
+	for (int w = 0; w < WHOLE_N; w++) {
+		const struct compare_figure *f = &c->whole[w];
+		const struct names *n = w == WHOLE_COUNT ? &numbers : &times;
+
+		if (!f->known) {
+			json_put_null(j, names[w]);
+			continue;
+		}
+		json_put_begin(j, names[w], '{');
+		if (w == WHOLE_COUNT) {
+			json_put_real(j, n->base, f->typical[BASE]);
+			json_put_real(j, n->new, f->typical[NEW]);
+			json_put_real(j, n->diff, f->typical[NEW] - f->typical[BASE]);
+		} else {
+			json_put_uint(j, n->base, llround(f->typical[BASE]));
+			json_put_uint(j, n->new, llround(f->typical[NEW]));
+			json_put_int(j, n->diff,
+				     llround(f->typical[NEW]) - llround(f->typical[BASE]));
+		}
+		put_tested(j, c, n, f, false);
+		json_put_end(j, '}');
+	}
+	json_put_end(j, '}');
+}
+
+static void put_work(struct json *j, const struct compare *c)
+{
+	json_put_begin(j, "work", '[');
+	for (size_t i = 0; i < c->n_work; i++) {
+		const struct compare_work *w = &c->work[i];
+
+		json_put_begin(j, NULL, '{');
+		json_put_string(j, "op", w->key->what);
+		json_put_string(j, "fs", w->key->where);
+		json_put_string(j, "key", w->key->by);
+		json_put_real(j, "base", w->number[BASE]);
+		json_put_real(j, "new", w->number[NEW]);
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
 }
 
 /* Whether the figure exists for such a row, measured or not. */
 static bool has_figure(const struct compare_row *row, enum figure f)
 {
-	if (f == FIG_LOAD)
-		return false;
 	if (!row->key->is_request)
 		return f != FIG_DEPTH;
 	return f < FIG_STRATA || row->figures[f].known;
@@ -466,19 +640,52 @@ static void put_lone(struct json *j, const struct compare *c)
 		json_put_string(j, "comm", l->key->comm);
 		json_put_uint(j, "count", l->count);
 		json_put_uint(j, "total_ns", l->total_ns);
+		put_chance(j, &l->number);
 		json_put_end(j, '}');
 	}
 	json_put_end(j, ']');
+}
+
+/* The range of a limit's change, if it was tested. */
+static void put_limit_range(struct json *j, const struct fail_if *l)
+{
+	const struct fail_if_result *r = &l->result;
+
+	if (r->state == FAIL_IF_ABSENT || r->way != FAIL_IF_BY_TEST) {
+		json_put_null(j, "ratio");
+		json_put_null(j, "ratio_low");
+		json_put_null(j, "ratio_high");
+		json_put_null(j, "runs_needed");
+		json_put_null(j, "holds");
+		return;
+	}
+	json_put_real(j, "ratio", ratio(r->figure.change));
+	json_put_real(j, "ratio_low", ratio(r->low));
+	json_put_real(j, "ratio_high", ratio(r->high));
+	if (r->runs_needed)
+		json_put_uint(j, "runs_needed", r->runs_needed);
+	else
+		json_put_null(j, "runs_needed");
+	json_put_real(j, "holds", fmin(fail_if_holds(l), RATIO_MOST));
 }
 
 static void put_limits(struct json *j, const struct compare_view *v)
 {
 	json_put_begin(j, "fail_if", '[');
 	for (size_t i = 0; i < v->n_limits; i++) {
+		const struct fail_if *l = &v->limits[i];
+		char *text = compare_limit(v->c, l);
+
 		json_put_begin(j, NULL, '{');
-		json_put_string(j, "limit", v->limits[i].text);
-		json_put_string(j, "state", limit_states[v->limits[i].state]);
+		json_put_string(j, "limit", l->text);
+		json_put_string(j, "state", limit_states[l->result.state]);
+		json_put_string(j, "by",
+				l->result.state == FAIL_IF_ABSENT ? NULL
+								  : limit_ways[l->result.way]);
+		put_limit_range(j, l);
+		json_put_string(j, "text", text);
 		json_put_end(j, '}');
+		free(text);
 	}
 	json_put_end(j, ']');
 }
@@ -501,6 +708,8 @@ int compare_json(FILE *f, const struct compare_view *v)
 	json_put_string(&j, "by", v->by ? by_name(v->by) : NULL);
 	put_method(&j, c);
 	put_change(&j, &c->change);
+	put_whole(&j, c);
+	put_work(&j, c);
 	put_rows(&j, c);
 	put_lone(&j, c);
 	put_limits(&j, v);
@@ -534,11 +743,10 @@ static const char *unit(enum figure f)
 	return f == FIG_RATE ? "1/s" : f == FIG_BYTES ? "bytes" : "1";
 }
 
-static void csv_figure(struct text_out *o, const struct compare *c, const struct compare_row *row,
-		       enum figure f)
+static void csv_figure(struct text_out *o, const struct compare_row *row, enum figure f)
 {
 	const struct compare_figure *v = &row->figures[f];
-	double difference = v->value[NEW] - v->value[BASE], half = compare_half(v);
+	struct compare_range range = compare_range(v);
 
 	if (!v->known)
 		return;
@@ -552,10 +760,11 @@ static void csv_figure(struct text_out *o, const struct compare *c, const struct
 			 (unsigned long long)whole_of(row, f, NEW),
 			 (long long)compare_difference(row, f));
 	else
-		text_put(o, "%.6f,%.6f,%.6f", v->value[BASE], v->value[NEW], difference);
+		text_put(o, "%.6f,%.6f,%.6f", v->value[BASE], v->value[NEW],
+			 v->value[NEW] - v->value[BASE]);
 	if (v->tested)
-		text_put(o, ",%.3f,%.3f,%.3g,%s\n", difference - half, difference + half, v->p,
-			 compare_verdict(c, v));
+		text_put(o, ",%.3f,%.3f,%.3g,%s\n", range.low, range.high, v->p,
+			 compare_verdict(v));
 	else
 		text_put(o, ",,,,too few\n");
 }
@@ -567,7 +776,6 @@ int compare_csv(FILE *f, const struct compare_view *v)
 	text_put(&o, "kind,op,where,key,figure,unit,base,new,diff,low,high,p,verdict\n");
 	for (size_t i = 0; i < v->c->n_rows; i++)
 		for (int fig = 0; fig < FIG_N; fig++)
-			if (fig != FIG_LOAD)
-				csv_figure(&o, v->c, &v->c->rows[i], fig);
+			csv_figure(&o, &v->c->rows[i], fig);
 	return text_end(&o);
 }

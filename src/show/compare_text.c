@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
 #include "base/text.h"
 
 enum {
@@ -96,97 +95,57 @@ static void put_change(struct text_view *t)
 	put_owned(t, text);
 }
 
-/* A figure as it is shown. */
-static struct text_num value_text(const struct compare_row *row, enum figure f,
-				  enum compare_side side)
+static bool is_told(const struct compare_figure *f)
 {
-	double v = row->figures[f].value[side];
-	struct text_num t;
-
-	switch (f) {
-	case FIG_COUNT:
-		return text_count(llround(v));
-	case FIG_RATE:
-		return text_rate(llround(v * 1000), 1000000000000);
-	case FIG_MEAN:
-		return text_ns(row->mean_ns[side]);
-	case FIG_BYTES:
-		return text_bytes(llround(v));
-	case FIG_BESIDE:
-	case FIG_DEPTH:
-		snprintf(t.s, sizeof(t.s), v < 1e6 ? "%.2f" : "%.3g", v);
-		return t;
-	default:
-		return text_ns(f >= FIG_STRATA ? row->strata_ns[side][f - FIG_STRATA]
-					       : (uint64_t)llround(v));
-	}
+	return f->verdict >= VERDICT_DRIFT;
 }
 
-/* The difference as it is shown: in the same unit as the figure. */
-static struct text_num difference_text(const struct compare_row *row, enum figure f)
+/* "+27.5 % to +95.9 %" */
+static void interval_text(char dst[48], const struct compare_figure *f)
 {
-	double d = row->figures[f].value[NEW] - row->figures[f].value[BASE];
-	struct compare_row apart = { .key = row->key };
-	struct text_num size, t;
+	struct compare_ratios r;
 
-	if (f == FIG_MEAN || f == FIG_TOTAL || f >= FIG_STRATA || (f >= FIG_P50 && f <= FIG_P999))
-		return compare_signed_ns(compare_difference(row, f));
-	apart.figures[f].value[NEW] = fabs(d);
-	size = value_text(&apart, f, NEW);
-	snprintf(t.s, sizeof(t.s), "%s%.20s", d < 0 ? "-" : d > 0 ? "+" : "", size.s);
-	return t;
+	dst[0] = '\0';
+	if (!f->tested || !compare_has_ratio(f))
+		return;
+	r = compare_ratios(f);
+	snprintf(dst, 48, "%.20s to %.20s", compare_ratio(r.low).s, compare_ratio(r.high).s);
 }
 
-static const char *label(const struct compare_row *row, enum figure f)
+/* The values of a figure that are shown: of a typical run, if runs are compared. */
+static double shown(const struct text_view *t, const struct compare_figure *f,
+		    enum compare_side side)
 {
-	static const char *const labels[FIG_STRATA] = {
-		[FIG_COUNT] = "count", [FIG_RATE] = "rate",        [FIG_MEAN] = "mean",
-		[FIG_P50] = "p50",     [FIG_P99] = "p99",          [FIG_P999] = "p99.9",
-		[FIG_TOTAL] = "total", [FIG_BYTES] = "bytes each", [FIG_DEPTH] = "queue depth",
-	};
-
-	if (f == FIG_BESIDE)
-		return row->key->is_request ? "merges each" : "requests each";
-	return f < FIG_STRATA ? labels[f] : stratum_label(f - FIG_STRATA);
+	return compare_is_between_runs(t->c) && f->tested ? f->typical[side] : f->value[side];
 }
 
-/* "+14 to +21 %" of base: where the difference is with 95 % confidence. */
-static void interval_text(char dst[24], const struct compare_figure *f)
+static struct text_num change_text(const struct text_view *t, const struct compare_figure *f)
 {
-	double d = f->value[NEW] - f->value[BASE], half = compare_half(f), base = f->value[BASE];
-	double low = (d - half) / base * 100, high = (d + half) / base * 100;
-	int digits = fabs(low) < 9.95 && fabs(high) < 9.95 ? 1 : 0;
+	double base = shown(t, f, BASE), new = shown(t, f, NEW);
 
-	if (!f->tested || base <= 0 || fabs(low) > 99999 || fabs(high) > 99999)
-		strcpy(dst, "-");
-	else if (fabs(low) >= 999.5 || fabs(high) >= 999.5)
-		snprintf(dst, 24, "%+.0f to %+.0f x", low / 100, high / 100);
-	else
-		snprintf(dst, 24, "%+.*f to %+.*f %%", digits, low, digits, high);
+	return compare_percent(new - base, base);
 }
 
-/* The difference itself, in 8 columns; more than tenfold: "+47 x". */
-static struct text_num part_text(const struct compare_figure *f)
+static void put_line(struct text_view *t, const char *label, const struct text_num *values,
+		     const struct compare_figure *f)
 {
-	double d = f->value[NEW] - f->value[BASE], base = f->value[BASE];
-	struct text_num t;
+	char interval[48];
 
-	if (base <= 0 || fabs(d) < 9.995 * base)
-		return compare_percent(d, base);
-	snprintf(t.s, sizeof(t.s), fabs(d) < 99999 * base ? "%+.0f x" : "%+.0e x", d / base);
-	return t;
+	interval_text(interval, f);
+	text_put(&t->out, "%s  %-13s%10s%10s%10s", is_told(f) ? "" : paint(t, GREY), label,
+		 values[BASE].s, values[NEW].s, change_text(t, f).s);
+	if (t->c->method != COMPARE_NONE)
+		text_put(&t->out, " %23s %10s", interval, compare_verdict(f));
+	text_put(&t->out, "%s\n", is_told(f) ? "" : paint(t, PLAIN));
 }
 
 static void put_figure(struct text_view *t, const struct compare_row *row, enum figure f)
 {
 	const struct compare_figure *v = &row->figures[f];
-	char interval[24];
+	const struct text_num values[SIDES] = { compare_value(f, shown(t, v, BASE)),
+						compare_value(f, shown(t, v, NEW)) };
 
-	interval_text(interval, v);
-	text_put(&t->out, "%s  %-13s%10s%10s%11s%9s%15s %8s%s\n", v->sure ? "" : paint(t, GREY),
-		 label(row, f), value_text(row, f, BASE).s, value_text(row, f, NEW).s,
-		 difference_text(row, f).s, part_text(v).s, interval, compare_verdict(t->c, v),
-		 v->sure ? "" : paint(t, PLAIN));
+	put_line(t, compare_label(row->key, f), values, v);
 }
 
 /* A difference to the left or to the right of an axis. */
@@ -200,18 +159,25 @@ static void bar_text(char dst[2 * BAR + 2], int64_t ns, uint64_t largest)
 	memset(ns < 0 ? dst + BAR - n : dst + BAR + 1, '#', n);
 }
 
+static int64_t stratum_difference(const struct text_view *t, const struct compare_figure *f)
+{
+	return llround(shown(t, f, NEW)) - llround(shown(t, f, BASE));
+}
+
 static void put_stratum(struct text_view *t, const struct compare_row *row, enum figure f,
 			uint64_t largest)
 {
 	const struct compare_figure *v = &row->figures[f];
-	int64_t ns = compare_difference(row, f);
+	int64_t ns = stratum_difference(t, v);
 	char bar[2 * BAR + 2];
 
 	bar_text(bar, ns, largest);
-	text_put(&t->out, "%s  %-13s%10s%10s%11s %s %8s%s\n", v->sure ? "" : paint(t, GREY),
-		 label(row, f), value_text(row, f, BASE).s, value_text(row, f, NEW).s,
-		 compare_signed_ns(ns).s, bar, compare_verdict(t->c, v),
-		 v->sure ? "" : paint(t, PLAIN));
+	text_put(&t->out, "%s  %-13s%10s%10s%10s %s", is_told(v) ? "" : paint(t, GREY),
+		 compare_label(row->key, f), text_ns(llround(shown(t, v, BASE))).s,
+		 text_ns(llround(shown(t, v, NEW))).s, compare_signed_ns(ns).s, bar);
+	if (t->c->method != COMPARE_NONE)
+		text_put(&t->out, " %10s", compare_verdict(v));
+	text_put(&t->out, "%s\n", is_told(v) ? "" : paint(t, PLAIN));
 }
 
 static uint64_t size_of(int64_t ns)
@@ -224,71 +190,114 @@ static void put_strata(struct text_view *t, const struct compare_row *row)
 	uint64_t largest = 0, size;
 
 	for (int f = FIG_STRATA; f < FIG_N; f++) {
-		size = size_of(compare_difference(row, f));
-		largest = size > largest ? size : largest;
+		size = size_of(stratum_difference(t, &row->figures[f]));
+		largest = row->figures[f].known && size > largest ? size : largest;
 	}
-	for (int f = FIG_STRATA; f < FIG_N; f++)
-		if (row->strata_ns[BASE][f - FIG_STRATA] || row->strata_ns[NEW][f - FIG_STRATA])
+	for (int f = FIG_STRATA; f < FIG_N; f++) {
+		const struct compare_figure *v = &row->figures[f];
+
+		if (v->known && (is_told(v) || (t->v->detail && (v->value[BASE] || v->value[NEW]))))
 			put_stratum(t, row, f, largest);
-	text_put(&t->out, "  %-13s%10s%10s%11s\n", "sum", text_ns(row->mean_ns[BASE]).s,
-		 text_ns(row->mean_ns[NEW]).s,
-		 compare_signed_ns(compare_difference(row, FIG_MEAN)).s);
+	}
 }
 
-static bool any_sure(const struct compare_row *row)
+static bool row_is_told(const struct compare_row *row)
 {
 	for (int f = 0; f < FIG_N; f++)
-		if (row->figures[f].sure)
+		if (is_told(&row->figures[f]))
 			return true;
 	return false;
 }
 
-/* The name of a row, and its share of how all totals have changed. */
+/* ": -9.68 s a run, 83 % of the change" */
+static void gain_text(char dst[80], const struct text_view *t, const struct compare_row *row)
+{
+	const struct compare_change *ch = &t->c->change;
+	int64_t gain = row->total_ns[NEW] - row->total_ns[BASE];
+	int64_t all = ch->total_ns[NEW] - ch->total_ns[BASE];
+
+	dst[0] = '\0';
+	if (t->c->parts)
+		return;
+	if (row->key->is_request || !ch->known || !all)
+		snprintf(dst, 80, ": %s a run", compare_signed_ns(gain).s);
+	else
+		snprintf(dst, 80, ": %s a run, %.0f %% of the change", compare_signed_ns(gain).s,
+			 fmax(-999, fmin(999, round(100.0 * gain / all))) + 0.0);
+}
+
+/* The name of a row, and its part in how the time of a run has changed. */
 static void put_title(struct text_view *t, const struct compare_row *row)
 {
-	char name[COMPARE_NAME], safe[TEXT_SAFE_CAP(COMPARE_NAME)], fit[256];
+	char name[COMPARE_NAME], safe[TEXT_SAFE_CAP(COMPARE_NAME)], fit[256], gain[80];
 
 	compare_name(name, sizeof(name), row->key);
 	text_safe(safe, sizeof(safe), name);
-	text_fit(fit, sizeof(fit), safe, WIDTH, TEXT_CUT_MIDDLE);
-	text_put(&t->out, "%s%s%s\n", paint(t, BOLD), fit, paint(t, PLAIN));
+	gain_text(gain, t, row);
+	text_fit(fit, sizeof(fit), safe, WIDTH - (int)strlen(gain), TEXT_CUT_MIDDLE);
+	text_put(&t->out, "%s%s%s%s\n", paint(t, BOLD), fit, paint(t, PLAIN), gain);
 }
 
-/* Whether a figure is shown of rows that are sure: those of the sizes only where they say more. */
-static bool is_shown(const struct compare_view *v, const struct compare_row *row, enum figure f)
+/* Whether a figure is shown: without detail, what is told, and of runs that are not judged the
+ * number and the mean. */
+static bool is_shown(const struct text_view *t, const struct compare_row *row, enum figure f)
 {
-	if (f == FIG_LOAD || !row->figures[f].known)
+	enum figure number = compare_is_of_commands(t->c) ? FIG_COUNT : FIG_RATE;
+
+	if (!row->figures[f].known)
 		return false;
-	return v->detail || row->key->is_request || row->figures[f].sure ||
-	       (f != FIG_BYTES && f != FIG_BESIDE);
+	if (t->v->detail || is_told(&row->figures[f]))
+		return true;
+	return t->c->method == COMPARE_NONE && (f == number || f == FIG_MEAN);
 }
 
 static void put_row(struct text_view *t, const struct compare_row *row)
 {
 	put_title(t, row);
-	if (!t->v->detail && !any_sure(row)) {
-		put_figure(t, row, FIG_MEAN);
-		return;
-	}
 	for (int f = 0; f < FIG_STRATA; f++)
-		if (is_shown(t->v, row, f))
+		if (is_shown(t, row, f))
 			put_figure(t, row, f);
 	put_strata(t, row);
 }
 
+static void put_head(struct text_view *t, const char *title)
+{
+	text_put(&t->out, "\n%-15s%10s%10s%10s%s\n", title, "base", "new", "change",
+		 t->c->method == COMPARE_NONE ? "" : "            95 % between");
+}
+
+/* The figures of a whole run. */
+static void put_whole(struct text_view *t)
+{
+	put_head(t, t->c->whole_is_of_requests ? "all requests" : "all operations");
+	for (int w = 0; w < WHOLE_N; w++) {
+		static const char *const labels[] = { "time", "less CPU wait", "number" };
+		const struct compare_figure *f = &t->c->whole[w];
+		const struct text_num values[SIDES] = {
+			compare_whole_value(t->c, w, f->typical[BASE]),
+			compare_whole_value(t->c, w, f->typical[NEW])
+		};
+
+		if (f->known)
+			put_line(t, labels[w], values, f);
+	}
+}
+
 static void put_rows(struct text_view *t, size_t first, size_t end)
 {
-	size_t shown = end - first < t->v->rows_max ? end : first + t->v->rows_max;
+	uint64_t n = 0;
 
-	if (first == end)
-		return;
-	text_put(&t->out, "\n%-15s%10s%10s%11s%9s%15s\n", first ? "requests" : "operations", "base",
-		 "new", "change", "of base", "95 % between");
-	for (size_t i = first; i < shown; i++)
-		put_row(t, &t->c->rows[i]);
-	if (shown < end)
-		text_put(&t->out, "%zu more row%s; a larger -n shows them\n", end - shown,
-			 text_plural(end - shown));
+	for (size_t i = first; i < end; i++) {
+		if (!t->v->detail && t->c->method != COMPARE_NONE && !row_is_told(&t->c->rows[i]))
+			continue;
+		if (!n)
+			put_head(t, first ? "requests" : "operations");
+		if (n++ < t->v->rows_max)
+			put_row(t, &t->c->rows[i]);
+	}
+	if (n > t->v->rows_max)
+		text_put(&t->out, "%llu more row%s; a larger -n shows them\n",
+			 (unsigned long long)(n - t->v->rows_max), text_plural(n - t->v->rows_max));
 }
 
 static void put_lone(struct text_view *t, enum compare_side side)
@@ -326,24 +335,34 @@ static void put_lone(struct text_view *t, enum compare_side side)
 
 static void put_limits(struct text_view *t)
 {
-	static const char *const states[] = {
-		[FAIL_IF_ABSENT] = "not judged: no such row is on both sides",
-		[FAIL_IF_FEW] = "not judged: there are too few",
-		[FAIL_IF_HELD] = "held",
-		[FAIL_IF_FAILED] = "FAILED",
-	};
-	char name[COMPARE_NAME], *text;
+	for (size_t i = 0; i < t->v->n_limits; i++)
+		put_owned(t, compare_limit(t->c, &t->v->limits[i]));
+}
 
-	for (size_t i = 0; i < t->v->n_limits; i++) {
-		const struct fail_if *l = &t->v->limits[i];
+/* Writes the lines of the answer. */
+static void put_answer(struct text_view *t)
+{
+	char *answer = compare_answer(t->c), *rest = answer, *line;
 
-		if (l->row)
-			compare_name(name, sizeof(name), l->row->key);
-		if (asprintf(&text, "%s: %s%s%s", l->text, states[l->state], l->row ? ", " : "",
-			     l->row ? name : "") < 0)
-			text = NULL;
-		put_owned(t, text);
+	if (!answer)
+		t->out.err = t->out.err ? t->out.err : -ENOMEM;
+	while (rest) {
+		line = strsep(&rest, "\n");
+		put_wrapped(t, line, 2);
 	}
+	free(answer);
+}
+
+/* Rows that are not shown. */
+static void put_hidden(struct text_view *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->c->n_rows; i++)
+		n += !row_is_told(&t->c->rows[i]);
+	if (n && !t->v->detail && t->c->method != COMPARE_NONE)
+		text_put(&t->out, "\n%zu row%s without a shown difference; -v shows all figures\n",
+			 n, text_plural(n));
 }
 
 int compare_text(FILE *f, const struct compare_view *v)
@@ -353,15 +372,19 @@ int compare_text(FILE *f, const struct compare_view *v)
 
 	for (size_t i = 0; i < t.c->n_doubts; i++)
 		put_owned(&t, asprintf(&doubt, "doubtful: %s", t.c->doubts[i]) < 0 ? NULL : doubt);
-	put_owned(&t, compare_answer(t.c));
+	put_answer(&t);
+	put_limits(&t);
 	text_put(&t.out, "\n");
 	put_side(&t, BASE);
 	put_side(&t, NEW);
 	put_owned(&t, compare_how(t.c));
-	put_change(&t);
-	put_limits(&t);
+	if (v->detail || !compare_is_between_runs(t.c))
+		put_change(&t);
+	if (compare_is_between_runs(t.c))
+		put_whole(&t);
 	put_rows(&t, 0, t.c->n_ops);
 	put_rows(&t, t.c->n_ops, t.c->n_rows);
+	put_hidden(&t);
 	put_lone(&t, BASE);
 	put_lone(&t, NEW);
 	return text_end(&t.out);

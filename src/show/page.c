@@ -558,7 +558,8 @@ static void put_compared(struct page_out *out)
 {
 	const struct page_compared *c = out->p->compared;
 	struct text_out *o = &out->o;
-	const char *base;
+	const char *base, *line;
+	size_t len;
 
 	if (!c || !c->base)
 		return;
@@ -566,7 +567,11 @@ static void put_compared(struct page_out *out)
 	text_put(o, "<section id=compared><h2>Compared with ");
 	text_html(o, base, strlen(base));
 	text_put(o, "</h2>\n<p class=verdict>");
-	text_html(o, c->answer, strlen(c->answer));
+	for (line = c->answer; *line; line += len + !!line[len]) {
+		len = strcspn(line, "\n");
+		text_put(o, line == c->answer ? "" : "<br>\n");
+		text_html(o, line, len);
+	}
 	text_put(o, "</p>\n");
 	put_compared_rows(o, c);
 	text_put(o, "<details><summary>by operation and stratum</summary><pre>");

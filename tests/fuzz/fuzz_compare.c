@@ -36,6 +36,7 @@ static void row_check(const struct compare_row *row)
 
 		CHECK(isfinite(v->value[BASE]) && isfinite(v->value[NEW]));
 		CHECK(!v->tested || (isfinite(v->error) && v->p >= 0 && v->p <= 1));
+		CHECK(isfinite(compare_range(v).low) && isfinite(compare_range(v).high));
 		if (f >= FIG_STRATA)
 			sum += compare_difference(row, f);
 	}
@@ -44,7 +45,7 @@ static void row_check(const struct compare_row *row)
 
 static void compare(struct series *base, struct series *new)
 {
-	struct compare c = { .runs = { base, new }, .n_runs = { 1, 1 } };
+	struct compare c = { .runs = { base, new }, .n_runs = { 1, 1 }, .parts = base->ops % 2 };
 	struct compare_view v = { .c = &c, .rows_max = 10, .detail = true };
 	struct reason why = {};
 	static FILE *out;

@@ -17,6 +17,7 @@
 #include "analyse/fail_if.h"
 #include "analyse/stats.h"
 #include "base/reason.h"
+#include "base/text.h"
 #include "capture/writer.h"
 #include "cmd/compare_inputs.h"
 #include "show/compare.h"
@@ -341,7 +342,9 @@ static void made_compare(struct compare *c, struct series runs[SIDES][16], size_
 {
 	struct reason why;
 
-	*c = (struct compare){ .runs = { runs[BASE], runs[NEW] }, .n_runs = { n, n } };
+	*c = (struct compare){ .runs = { runs[BASE], runs[NEW] },
+			       .n_runs = { n, n },
+			       .parts = n == 1 };
 	for (size_t i = 0; i < n; i++) {
 		run_make(&runs[BASE][i], base, 2, each, r);
 		run_make(&runs[NEW][i], new, 2, each, r);
@@ -364,6 +367,7 @@ static void planted_is_found(void **state)
 	slower[1].device_ns *= 1.1;
 	for (int i = 0; i < 10; i++) {
 		const struct compare_figure *device;
+		struct compare_range range;
 		char *answer;
 
 		made_compare(&c, runs, 1, 13, usual, slower, &r);
@@ -371,11 +375,12 @@ static void planted_is_found(void **state)
 		assert_true(row_of(&c, "fsync")->figures[FIG_BESIDE].value[NEW] == 1);
 		device = &row_of(&c, "fsync")->figures[FIG_STRATA + ST_DEVICE];
 		answer = compare_answer(&c);
-		found += device->sure && strstr(answer, "longer per fsync on ext4") &&
-			 strstr(answer, " device");
-		covered += fabs(device->value[NEW] - device->value[BASE] - 90000) <=
-			   compare_half(device);
-		others += row_of(&c, "read")->figures[FIG_MEAN].sure;
+		range = compare_range(device);
+		found += device->verdict == VERDICT_DIFFERS && !strncmp(answer, "differs: ", 9) &&
+			 strstr(answer, "fsync on ext4: time each +") &&
+			 strstr(answer, " us device)");
+		covered += range.low <= 90000 && range.high >= 90000;
+		others += row_of(&c, "read")->figures[FIG_MEAN].verdict > VERDICT_NOT_SURE;
 		free(answer);
 		runs_done(&c);
 	}
@@ -394,35 +399,46 @@ static void nothing_is_claimed_of_chance(void **state)
 	for (int i = 0; i < 12; i++) {
 		made_compare(&c, runs, 1, 3, usual, usual, &r);
 		answer = compare_answer(&c);
-		claims += c.n_sure > 0;
-		assert_true(!c.n_sure == !!strstr(answer, "no difference that these runs can show: "
-							  "one of "));
+		claims += c.n_claims > 0;
+		assert_true(!c.n_claims ==
+			    !strcmp(answer, "no difference beyond chance within the run"));
 		free(answer);
 		runs_done(&c);
 	}
 	assert_true(claims <= 1);
 }
 
-/* With three runs on each side it is they that are compared; with eight they can be exchanged. */
+/* With three runs on each side it is they that are compared, however many events each has. */
 static void runs_are_compared(void **state)
 {
 	struct made slower[] = { usual[0], usual[1] };
 	static struct series runs[SIDES][16];
 	struct stats_random r = { 7 };
 	struct compare c;
+	char *answer;
 
 	(void)state;
 	slower[1].device_ns *= 1.5;
 	made_compare(&c, runs, 3, 2, usual, slower, &r);
-	assert_int_equal(c.method, COMPARE_WELCH);
-	assert_true(row_of(&c, "fsync")->figures[FIG_MEAN].sure);
-	assert_true(!row_of(&c, "read")->figures[FIG_MEAN].sure);
+	assert_int_equal(c.method, COMPARE_STUDENT);
+	assert_int_equal(row_of(&c, "fsync")->figures[FIG_MEAN].verdict, VERDICT_SURE);
+	assert_int_equal(row_of(&c, "read")->figures[FIG_MEAN].verdict, VERDICT_NOT_SURE);
+	/* what is below the mean is judged only if something in the row has moved */
+	assert_int_equal(row_of(&c, "fsync")->figures[FIG_P99].verdict, VERDICT_SURE);
+	assert_int_equal(row_of(&c, "read")->figures[FIG_P99].verdict, VERDICT_NONE);
 	assert_int_equal(row_of(&c, "read")->count[BASE], 3 * 320);
 	assert_true(row_of(&c, "read")->figures[FIG_COUNT].value[BASE] == 320);
+	answer = compare_answer(&c);
+	assert_true(!strncmp(answer, "sure: all operations: I/O time a second +", 41));
+	assert_true(strstr(answer, "; fsync on ext4: time each +"));
+	free(answer);
 	runs_done(&c);
-	made_compare(&c, runs, 10, 1, usual, slower, &r);
-	assert_int_equal(c.method, COMPARE_PERMUTATION);
-	assert_true(row_of(&c, "fsync")->figures[FIG_STRATA + ST_DEVICE].sure);
+	made_compare(&c, runs, 10, 1, usual, usual, &r);
+	assert_int_equal(c.n_claims, 0);
+	answer = compare_answer(&c);
+	assert_true(!strncmp(answer, "no difference shown: these runs would have shown +", 50));
+	assert_true(strstr(answer, "\nto see +50 % in I/O time a second: 3 runs a side"));
+	free(answer);
 	runs_done(&c);
 }
 
@@ -444,142 +460,259 @@ static void sums_make(struct series *s, const char *what, uint64_t n, uint64_t f
 	assert_int_equal(hist_add(&row->cells[0].hist, 10, n), 0);
 }
 
+/* Runs of one operation with these numbers and mean times, and when they began. */
+struct simple {
+	uint64_t number[SIDES][8], mean_ns[SIDES][8], began_ns[SIDES][8];
+	size_t n[SIDES];
+	bool of_command;
+};
+
+static void simple_compare(struct compare *c, struct series runs[SIDES][8], const struct simple *s)
+{
+	struct reason why;
+
+	*c = (struct compare){ .runs = { runs[BASE], runs[NEW] },
+			       .n_runs = { s->n[BASE], s->n[NEW] } };
+	for (int side = 0; side < SIDES; side++) {
+		for (size_t i = 0; i < s->n[side]; i++) {
+			uint64_t number = s->number[side][i];
+
+			runs[side][i] = (struct series){ .name = strdup("run"),
+							 .began_ns = s->began_ns[side][i],
+							 .of_command = s->of_command };
+			sums_make(&runs[side][i], "fsync", number, number * s->mean_ns[side][i], 0);
+		}
+	}
+	assert_int_equal(compare_runs(c, &why), 0);
+}
+
 /* Four runs a side, of which the new ones do a quarter of the work in a quarter of the time; and
- * whether its count is sure. */
-static bool less_is_sure(const char *options)
+ * the verdict on its number. */
+static enum verdict less_work(bool of_command)
 {
 	static const double lengths[SIDES][4] = { { 0.8, 1.1, 0.95, 1.15 },
 						  { 1.1, 0.85, 1, 1.05 } };
 	static struct series runs[SIDES][4];
 	struct compare c = { .runs = { runs[BASE], runs[NEW] }, .n_runs = { 4, 4 } };
+	enum verdict verdict;
 	struct reason why;
 	char *answer;
-	bool sure;
 
 	for (int side = 0; side < SIDES; side++) {
 		for (unsigned int i = 0; i < 4; i++) {
 			struct series *s = &runs[side][i];
 			unsigned int part = side == BASE ? 1 : 4;
 
-			*s = (struct series){ .name = strdup("run"), .options = strdup(options) };
+			*s = (struct series){ .name = strdup("run"), .of_command = of_command };
 			sums_make(s, "fsync", 4000 / part + i % 3, 8000000 / part + i * 99991, 0);
 			s->length_ns[0] = s->duration_ns = lengths[side][i] * 10000000000 / part;
 		}
 	}
 	assert_int_equal(compare_runs(&c, &why), 0);
-	sure = c.rows[0].figures[FIG_COUNT].sure;
-	assert_true(!c.rows[0].figures[FIG_RATE].sure);
+	verdict = c.rows[0].figures[of_command ? FIG_COUNT : FIG_RATE].verdict;
+	assert_int_equal(c.rows[0].figures[of_command ? FIG_RATE : FIG_COUNT].verdict,
+			 VERDICT_NONE);
 	answer = compare_answer(&c);
-	assert_true(!sure == !strstr(answer, "4,001 in base, 1,001 in new"));
+	assert_true(of_command == !!strstr(answer, "fsync: number -75.0 % (-75.0 % to "));
 	free(answer);
 	runs_done(&c);
-	return sure;
+	return verdict;
 }
 
 /* Runs of a command end when its work is done; how long others were says nothing. */
 static void commands_may_do_less(void **state)
 {
 	(void)state;
-	assert_true(less_is_sure("-d vda --"));
-	assert_true(!less_is_sure("-d vda"));
+	assert_int_equal(less_work(true), VERDICT_SURE);
+	assert_int_equal(less_work(false), VERDICT_NOT_SURE);
 }
 
-/*
- * The sentence if only figure @fig of the reads has changed, from 4 to @value, or to as many ns if
- * it is a stratum; the caller frees it.
- */
-static char *answer_of(enum figure fig, double value)
+/* The verdict on the number of operations: 101 in base, @n in new. */
+static enum verdict number_verdict(uint64_t n)
 {
-	static struct series runs[SIDES][3];
-	struct compare c = { .runs = { runs[BASE], runs[NEW] }, .n_runs = { 3, 3 } };
-	struct compare_figure *f;
-	struct reason why;
-	char *answer;
+	struct simple s = { .n = { 3, 3 }, .of_command = true };
+	static struct series runs[SIDES][8];
+	enum verdict verdict;
+	struct compare c;
 
 	for (int side = 0; side < SIDES; side++) {
-		for (unsigned int i = 0; i < 3; i++) {
-			runs[side][i] = (struct series){ .name = strdup("run") };
-			sums_make(&runs[side][i], "read", 101, 101000, 0);
+		for (int i = 0; i < 3; i++) {
+			s.number[side][i] = side == BASE ? 101 : n;
+			s.mean_ns[side][i] = 1000;
 		}
 	}
-	assert_int_equal(compare_runs(&c, &why), 0);
-	assert_int_equal(c.n_sure, 0);
-	f = &c.rows[0].figures[fig];
-	f->value[BASE] = 4;
-	f->value[NEW] = value;
-	f->sure = true;
-	if (fig >= FIG_STRATA) {
-		c.rows[0].strata_ns[BASE][fig - FIG_STRATA] = 4;
-		c.rows[0].strata_ns[NEW][fig - FIG_STRATA] = llround(value);
-	}
-	c.n_sure = 1;
-	c.identical = false;
-	answer = compare_answer(&c);
-	runs_done(&c);
-	return answer;
-}
-
-/* Where no mean has changed, the sentence names another figure which has. */
-static void other_figures_are_named(void **state)
-{
-	static const struct {
-		enum figure fig;
-		double value;
-		const char *says;
-	} is[] = {
-		{ FIG_RATE, 2, "read: lower rate in new (-50 %)" },
-		{ FIG_P50, 6, "read: higher p50 in new (+50 %)" },
-		{ FIG_P99, 2, "read: lower p99 in new (-50 %)" },
-		{ FIG_P999, 6, "read: higher p99.9 in new (+50 %)" },
-		{ FIG_BYTES, 6, "read: larger mean size in new (+50 %)" },
-		{ FIG_BESIDE, 6, "read: more requests each in new (+50 %)" },
-		{ FIG_BESIDE, 2, "read: fewer requests each in new (-50 %)" },
-		{ FIG_STRATA + ST_DEVICE, 4.2, "no difference that these runs can show" },
-		{ FIG_STRATA + ST_DEVICE, 2, "read: less time in device in new (-50 %)" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(is) / sizeof(*is); i++) {
-		char *answer = answer_of(is[i].fig, is[i].value);
-
-		if (strncmp(answer, is[i].says, strlen(is[i].says)))
-			fail_msg("%s, not %s", answer, is[i].says);
-		free(answer);
-	}
-}
-
-/* Whether three runs of @n operations each differ for sure from three of 101. */
-static bool equal_runs_differ(uint64_t n)
-{
-	static struct series runs[SIDES][3];
-	struct compare c = { .runs = { runs[BASE], runs[NEW] }, .n_runs = { 3, 3 } };
-	struct reason why;
-	bool sure;
-
-	for (int side = 0; side < SIDES; side++) {
-		for (unsigned int i = 0; i < 3; i++) {
-			struct series *s = &runs[side][i];
-			uint64_t count = side == BASE ? 101 : n;
-
-			*s = (struct series){ .name = strdup("run") };
-			sums_make(s, "open", count, 1000 * count, 0);
-		}
-	}
-	assert_int_equal(compare_runs(&c, &why), 0);
-	assert_true(c.method == COMPARE_WELCH && compare_is_between_runs(&c));
+	simple_compare(&c, runs, &s);
+	assert_true(c.method == COMPARE_STUDENT && compare_is_between_runs(&c));
 	assert_true(c.rows[0].figures[FIG_COUNT].tested);
-	sure = c.rows[0].figures[FIG_COUNT].sure;
+	verdict = c.rows[0].figures[FIG_COUNT].verdict;
 	runs_done(&c);
-	return sure;
+	return verdict;
 }
 
 /* One operation more in each run is nothing, however equal the runs are. */
 static void equal_runs_may_differ_by_one(void **state)
 {
 	(void)state;
-	assert_true(!equal_runs_differ(101));
-	assert_true(!equal_runs_differ(102));
-	assert_true(equal_runs_differ(151));
+	assert_int_equal(number_verdict(101), VERDICT_NOT_SURE);
+	assert_int_equal(number_verdict(102), VERDICT_NOT_SURE);
+	assert_int_equal(number_verdict(151), VERDICT_SURE);
+}
+
+/* A run's own figure counts, not that of all runs of a side together: one long run of many
+ * operations does not outweigh the others. */
+static void each_run_counts_once(void **state)
+{
+	struct simple s = {
+		.number = { { 100, 100, 100, 100 }, { 100, 100, 100, 9000 } },
+		.mean_ns = { { 1000, 1010, 990, 1000 }, { 1005, 1000, 995, 3000 } },
+		.n = { 4, 4 },
+		.of_command = true,
+	};
+	static struct series runs[SIDES][8];
+	const struct compare_figure *f;
+	struct compare c;
+
+	(void)state;
+	simple_compare(&c, runs, &s);
+	f = &c.rows[0].figures[FIG_MEAN];
+	assert_true(f->value[NEW] > 2900 && f->typical[NEW] < 1350);
+	assert_int_equal(f->verdict, VERDICT_NOT_SURE);
+	runs_done(&c);
+}
+
+/* Ten runs that take 8 % longer each, one side after the other: a drift. The same figures in turn,
+ * or in an order that is not known, are a difference or none. */
+static void drift_is_told(void **state)
+{
+	static const int turns[] = { 0, 1, 1, 0, 0, 1, 1, 0, 0, 1 };
+	struct simple s = { .n = { 5, 5 }, .of_command = true };
+	static struct series runs[SIDES][8];
+	struct compare c;
+	int at[SIDES] = {};
+	char *answer;
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		s.number[i / 5][i % 5] = 100;
+		s.mean_ns[i / 5][i % 5] = 10000 + 1600 * i + 130 * (i % 3);
+		s.began_ns[i / 5][i % 5] = 1000 + i;
+	}
+	simple_compare(&c, runs, &s);
+	assert_true(compare_is_one_after_the_other(&c) && fabs(c.blocked - 0.7576) < 1e-4);
+	assert_int_equal(c.rows[0].figures[FIG_MEAN].verdict, VERDICT_DRIFT);
+	answer = compare_answer(&c);
+	assert_non_null(strstr(answer, "drift: all operations: I/O time of a run +"));
+	assert_non_null(strstr(answer, "record them in turn"));
+	free(answer);
+	runs_done(&c);
+	for (int i = 0; i < 10; i++)
+		s.began_ns[i / 5][i % 5] = 0;
+	simple_compare(&c, runs, &s);
+	assert_true(c.blocked < 0 && c.rows[0].figures[FIG_MEAN].verdict >= VERDICT_LIKELY);
+	runs_done(&c);
+	for (int i = 0; i < 10; i++) {
+		int side = turns[i], n = at[side]++;
+
+		s.mean_ns[side][n] = 10000 + 1600 * i + 130 * (i % 3);
+		s.began_ns[side][n] = 1000 + i;
+	}
+	simple_compare(&c, runs, &s);
+	assert_true(c.blocked < 0.1 && c.rows[0].figures[FIG_MEAN].verdict == VERDICT_NOT_SURE);
+	runs_done(&c);
+}
+
+/* One run a side: its work is told, and its times are not judged. */
+static void one_run_tells_its_work(void **state)
+{
+	struct simple s = {
+		.number = { { 4000 }, { 600 } },
+		.mean_ns = { { 1000 }, { 9000 } },
+		.n = { 1, 1 },
+		.of_command = true,
+	};
+	static struct series runs[SIDES][8];
+	struct compare c;
+	char *answer;
+
+	(void)state;
+	simple_compare(&c, runs, &s);
+	assert_int_equal(c.method, COMPARE_NONE);
+	assert_int_equal(c.n_work, 1);
+	assert_int_equal(c.n_claims, 0);
+	answer = compare_answer(&c);
+	assert_true(
+		!strncmp(answer,
+			 "other work: 600 operations instead of 4,000 (-85.0 %): fsync 4,000 -> "
+			 "600\ntimes: not judged with 1 and 1 runs. ",
+			 110));
+	free(answer);
+	runs_done(&c);
+	s.number[NEW][0] = 4203; /* less than a tenth more */
+	simple_compare(&c, runs, &s);
+	answer = compare_answer(&c);
+	assert_true(!strncmp(answer, "same work: 4,203 operations instead of 4,000", 44));
+	free(answer);
+	runs_done(&c);
+	s.of_command = false;
+	s.number[NEW][0] = 600;
+	simple_compare(&c, runs, &s);
+	answer = compare_answer(&c);
+	assert_true(!strncmp(answer, "work: 600/s operations instead of 4.00k/s; ", 43));
+	free(answer);
+	runs_done(&c);
+}
+
+/* An operation of one side only: its number is 0 on the other, and judged. */
+static void lone_rows_are_judged(void **state)
+{
+	static struct series runs[SIDES][3];
+	struct compare c = { .runs = { runs[BASE], runs[NEW] }, .n_runs = { 3, 3 } };
+	struct fail_if limit;
+	struct reason why;
+	char *answer;
+
+	(void)state;
+	for (int side = 0; side < SIDES; side++) {
+		for (unsigned int i = 0; i < 3; i++) {
+			struct series *s = &runs[side][i];
+
+			*s = (struct series){ .name = strdup("run"), .of_command = true };
+			sums_make(s, "read", 101, 101000 + i, 0);
+			if (side == NEW)
+				sums_make(s, "write", 23, 23000 + i, 0);
+			assert_int_equal(series_unite(s), 0);
+		}
+	}
+	assert_int_equal(compare_runs(&c, &why), 0);
+	assert_int_equal(c.n_lone, 1);
+	assert_int_equal(c.lone[0].number.verdict, VERDICT_SURE);
+	answer = compare_answer(&c);
+	assert_non_null(strstr(answer, "write: number 0 -> 23"));
+	free(answer);
+	assert_int_equal(fail_if_parse("any count +0%", &limit, &why), 0);
+	assert_int_equal(fail_if_judge(&limit, &c), 0);
+	assert_int_equal(limit.result.state, FAIL_IF_BROKEN);
+	assert_string_equal(limit.result.key->what, "write");
+	assert_int_equal(limit.result.way, FAIL_IF_BY_VALUES);
+	runs_done(&c);
+}
+
+static void ratios_have_three_digits(void **state)
+{
+	static const struct {
+		double share;
+		const char *text;
+	} is[] = {
+		{ 0, "+0 %" },         { 0.0031, "+0.31 %" }, { 0.58, "+58.0 %" },
+		{ 1.5, "+150 %" },     { -0.856, "-85.6 %" }, { 3.99, "+399 %" },
+		{ 18.9, "x19.9" },     { 199, "x200" },       { 1e9, "x1e+09" },
+		{ -0.9999, "-100 %" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(is) / sizeof(*is); i++)
+		assert_string_equal(compare_ratio(log1p(is[i].share)).s, is[i].text);
+	assert_string_equal(compare_ratio(1e300).s, "x3e+43");
 }
 
 /* Time that one side did not measure is in other strata there. */
@@ -663,7 +796,6 @@ static void limits_are_parsed(void **state)
 		"fsync p99 10%",
 		"fsync p99 +10",
 		"fsync p99 +%",
-		"fsync p99 +0%",
 		"fsync p98 +10%",
 		"frob p99 +10%",
 		"fsync ext4 x p99 +10%",
@@ -672,6 +804,9 @@ static void limits_are_parsed(void **state)
 		"p99 +1.2.3%",
 		"p99 + 10%",
 		"p99 +10%%",
+		"p99 -100%",
+		"all mean +1%",
+		"all ext4 total +1%",
 	};
 	struct fail_if limit;
 	struct reason why;
@@ -685,24 +820,42 @@ static void limits_are_parsed(void **state)
 	assert_int_equal(fail_if_parse("fsync ext4 p99.9 +12.5%", &limit, &why), 0);
 	assert_string_equal(limit.what, "fsync");
 	assert_string_equal(limit.where, "ext4");
-	assert_int_equal(limit.figure, FIG_P999);
+	assert_int_equal(limit.which, FIG_P999);
 	assert_true(limit.share == 0.125);
 	assert_int_equal(fail_if_parse(" rate   -5% ", &limit, &why), 0);
 	assert_string_equal(limit.what, "any");
-	assert_true(limit.share == -0.05 && limit.figure == FIG_RATE);
+	assert_true(limit.share == -0.05 && limit.less && limit.which == FIG_RATE);
+	assert_int_equal(fail_if_parse("fsync count -0%", &limit, &why), 0);
+	assert_true(limit.share == 0 && limit.less);
+	assert_int_equal(fail_if_parse("request vda device +50%", &limit, &why), 0);
+	assert_true(limit.which == FIG_STRATA + ST_DEVICE && !limit.whole);
+	assert_int_equal(fail_if_parse("all nowait +10%", &limit, &why), 0);
+	assert_true(limit.which == WHOLE_NOWAIT && limit.whole);
 }
 
+/* Broken, held or undecided, each limit alone. */
 static void limits_are_judged(void **state)
 {
 	static const struct {
 		const char *text;
 		enum fail_if_state state;
+		enum fail_if_way way;
 	} limits[] = {
-		{ "fsync mean +10%", FAIL_IF_FAILED },     { "fsync mean +40%", FAIL_IF_HELD },
-		{ "fsync mean -10%", FAIL_IF_HELD },       { "read mean +1%", FAIL_IF_HELD },
-		{ "mean +10%", FAIL_IF_FAILED },           { "open mean +10%", FAIL_IF_ABSENT },
-		{ "fsync xfs mean +10%", FAIL_IF_ABSENT }, { "fsync p99.9 +10%", FAIL_IF_FEW },
-		{ "request mean +10%", FAIL_IF_ABSENT },
+		{ "fsync mean +10%", FAIL_IF_BROKEN, FAIL_IF_BY_TEST },
+		{ "fsync mean +40%", FAIL_IF_HELD, FAIL_IF_BY_TEST },
+		{ "fsync mean -10%", FAIL_IF_HELD, FAIL_IF_BY_TEST },
+		{ "fsync mean +25%", FAIL_IF_UNDECIDED, FAIL_IF_BY_TEST },
+		{ "read mean +1%", FAIL_IF_UNDECIDED, FAIL_IF_BY_TEST },
+		{ "mean +10%", FAIL_IF_BROKEN, FAIL_IF_BY_TEST },
+		{ "fsync device +10%", FAIL_IF_BROKEN, FAIL_IF_BY_TEST },
+		{ "all total +10%", FAIL_IF_BROKEN, FAIL_IF_BY_TEST },
+		{ "all count +0%", FAIL_IF_HELD, FAIL_IF_BY_VALUES },
+		{ "fsync count +0%", FAIL_IF_HELD, FAIL_IF_BY_VALUES },
+		{ "fsync requests -0%", FAIL_IF_HELD, FAIL_IF_BY_VALUES },
+		{ "fsync p99.9 +10%", FAIL_IF_UNDECIDED, FAIL_IF_BY_NOTHING },
+		{ "open mean +10%", FAIL_IF_ABSENT, FAIL_IF_BY_TEST },
+		{ "fsync xfs mean +10%", FAIL_IF_ABSENT, FAIL_IF_BY_TEST },
+		{ "request mean +10%", FAIL_IF_ABSENT, FAIL_IF_BY_TEST },
 	};
 	struct made slower[] = { usual[0], usual[1] };
 	static struct series runs[SIDES][16];
@@ -713,13 +866,74 @@ static void limits_are_judged(void **state)
 
 	(void)state;
 	slower[1].device_ns *= 1.25;
-	made_compare(&c, runs, 1, 5, usual, slower, &r);
+	made_compare(&c, runs, 5, 5, usual, slower, &r);
 	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
 		assert_int_equal(fail_if_parse(limits[i].text, &limit, &why), 0);
-		fail_if_judge(&limit, &c);
-		if (limit.state != limits[i].state)
-			fail_msg("'%s': %d", limits[i].text, limit.state);
+		assert_int_equal(fail_if_judge(&limit, &c), 0);
+		if (limit.result.state != limits[i].state || limit.result.way != limits[i].way)
+			fail_msg("'%s': %d by %d", limits[i].text, limit.result.state,
+				 limit.result.way);
 	}
+	runs_done(&c);
+}
+
+/* The words of a limit that is broken, held or undecided, or was counted. */
+static void limits_are_told(void **state)
+{
+	static const struct {
+		const char *limit, *text;
+	} told[] = {
+		{ "mean +10%", "mean +10%: BROKEN: +20.0 %, 95 % sure above +18.9 %" },
+		{ "mean +50%", "mean +50%: held: +20.0 %, 95 % sure below +21.1 %" },
+		{ "mean -30%", "mean -30%: held: +20.0 %, 95 % sure above +18.9 %" },
+		{ "mean +20%",
+		  "mean +20%: undecided: +20.0 %, between +18.9 % and +21.1 %. No number of runs "
+		  "up "
+		  "to 300 would decide it: the change is at the limit; these runs can hold limits "
+		  "from +21.1 % on" },
+		{ "mean +19.5%",
+		  "mean +19.5%: undecided: +20.0 %, between +18.9 % and +21.1 %. 72 runs a side "
+		  "would decide it, if this is the change; these runs can hold limits from +21.1 % "
+		  "on" },
+		{ "count -1%", "count -1%: BROKEN: 100 -> 90, the same in every run of a side" },
+	};
+	struct simple s = { .n = { 8, 8 }, .of_command = true };
+	static struct series runs[SIDES][8];
+	struct fail_if limit;
+	struct compare c;
+	struct reason why;
+	char *text;
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		s.number[BASE][i] = 100;
+		s.number[NEW][i] = 90;
+		s.mean_ns[BASE][i] = 100000;
+		s.mean_ns[NEW][i] = 120000;
+	}
+	simple_compare(&c, runs, &s);
+	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++) {
+		assert_int_equal(fail_if_parse(told[i].limit, &limit, &why), 0);
+		assert_int_equal(fail_if_judge(&limit, &c), 0);
+		text = compare_limit(&c, &limit);
+		assert_string_equal(text, told[i].text);
+		free(text);
+	}
+	runs_done(&c);
+	s.n[BASE] = s.n[NEW] = 1;
+	simple_compare(&c, runs, &s);
+	assert_int_equal(fail_if_parse("count +5%", &limit, &why), 0);
+	assert_int_equal(fail_if_judge(&limit, &c), 0);
+	text = compare_limit(&c, &limit);
+	assert_string_equal(text, "count +5%: held: 100 -> 90 in 1 and 1 runs, as counted; runs "
+				  "may differ");
+	free(text);
+	assert_int_equal(fail_if_parse("mean +5%", &limit, &why), 0);
+	assert_int_equal(fail_if_judge(&limit, &c), 0);
+	text = compare_limit(&c, &limit);
+	assert_string_equal(text, "mean +5%: undecided: 1 and 1 runs; this figure needs 3 on "
+				  "each side");
+	free(text);
 	runs_done(&c);
 }
 
@@ -758,12 +972,17 @@ int main(void)
 		cmocka_unit_test(runs_are_compared),
 		cmocka_unit_test(commands_may_do_less),
 		cmocka_unit_test(equal_runs_may_differ_by_one),
-		cmocka_unit_test(other_figures_are_named),
+		cmocka_unit_test(each_run_counts_once),
+		cmocka_unit_test(drift_is_told),
+		cmocka_unit_test(one_run_tells_its_work),
+		cmocka_unit_test(lone_rows_are_judged),
+		cmocka_unit_test(ratios_have_three_digits),
 		cmocka_unit_test(strata_of_one_side_are_not_compared),
 		cmocka_unit_test(figures_add_up),
 		cmocka_unit_test(damage_is_refused),
 		cmocka_unit_test(limits_are_parsed),
 		cmocka_unit_test(limits_are_judged),
+		cmocka_unit_test(limits_are_told),
 		cmocka_unit_test(times_of_day),
 	};
 
