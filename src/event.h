@@ -330,6 +330,9 @@ struct sent_op_waited {
 	struct sent_op op;
 	unsigned long long waits[ST_N - SENT_ON_CPU];
 	unsigned long long device_bytes; /* bytes that its own bios read from devices */
+	/* of a copy: the file to which it wrote, and its file system as sent_op.fs; else all 0 */
+	struct sent_file_id copied_to;
+	unsigned long long copied_fs;
 };
 
 /*

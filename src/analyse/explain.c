@@ -60,7 +60,7 @@ static uint64_t time_longest(unsigned int index)
 }
 
 /* Whether @ev is looked at. */
-static bool is_meant(const struct scan *s, const struct stored_event *ev)
+static bool is_meant(const struct scan *s, struct stored_event *ev)
 {
 	const struct explain_conf *conf = s->conf;
 	uint64_t end = stored_event_end(ev);
@@ -98,7 +98,7 @@ static void slowest_add(struct first *p, const struct stored_event *ev, uint64_t
 	p->floor_ns = stored_event_total(&p->slowest[SCAN_SLOWEST - 1]);
 }
 
-static int first_event(struct scan *s, void *pass, const struct stored_event *ev)
+static int first_event(struct scan *s, void *pass, struct stored_event *ev)
 {
 	struct first *p = pass;
 	uint64_t total = stored_event_total(ev), start, offset;
@@ -303,7 +303,7 @@ static void strata_add(uint64_t sums[ST_N], const struct scan_item *item)
 		sums[st] += item->op->strata[st];
 }
 
-static int second_event(struct scan *s, void *pass, const struct stored_event *ev)
+static int second_event(struct scan *s, void *pass, struct stored_event *ev)
 {
 	struct scan_slow *slow = NULL;
 	struct scan_item item;
@@ -354,7 +354,7 @@ static uint64_t duration_of(const struct recording *rec, const struct explain_co
 	return end > conf->from_ns ? end - conf->from_ns : 0;
 }
 
-typedef int event_fn(struct scan *s, void *pass, const struct stored_event *ev);
+typedef int event_fn(struct scan *s, void *pass, struct stored_event *ev);
 
 /* Calls @each for all operations and requests. 0; 1 with @why: damaged; -1 with @why. @before:
  * bytes of the passes before. */

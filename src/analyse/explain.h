@@ -69,7 +69,7 @@ struct explain_conf {
 	uint64_t above_ns;
 	uint64_t from_ns, to_ns; /* this part, from the recording's beginning; to 0: its end */
 	/* Whether an operation or request is looked at, or NULL if all are. */
-	bool (*passes)(void *arg, const struct recording *rec, const struct stored_event *ev);
+	bool (*passes)(void *arg, const struct recording *rec, struct stored_event *ev);
 	/* Called before each pass over the file. */
 	void (*begins)(void *arg);
 	/* Called now and then with the bytes read in all passes; returns true to stop. NULL:

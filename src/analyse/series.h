@@ -99,7 +99,7 @@ struct series_conf {
 	enum by_key by;
 	uint64_t from_ns, to_ns; /* this part, from the recording's begin; to 0: its end */
 	/* Whether an operation or request is to be counted, or NULL if all are. */
-	bool (*passes)(void *arg, const struct recording *rec, const struct stored_event *ev);
+	bool (*passes)(void *arg, const struct recording *rec, struct stored_event *ev);
 	/* Called before the first of each file. */
 	void (*begins)(void *arg);
 	void *arg;

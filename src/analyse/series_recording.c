@@ -114,7 +114,7 @@ int series_add(struct series *s, const struct recording *rec, const struct store
 	return request_add(s, &ev->request, at);
 }
 
-static int event_add(struct series *s, const struct recording *rec, const struct stored_event *ev,
+static int event_add(struct series *s, const struct recording *rec, struct stored_event *ev,
 		     const struct series_conf *conf)
 {
 	uint64_t end;

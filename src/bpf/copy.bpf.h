@@ -69,28 +69,48 @@ static __always_inline bool copy_in_one_row(const struct file_info *from,
 	return CONF(by) != BY_DEV || from->dev == to->dev;
 }
 
-/* Current's copy of two files has copied @bytes, and ends at @now: counts it in the row of the file
- * to which it wrote, if the other file's row is not the same. */
-GLOBAL int copy_count(u64 bytes, u64 now)
+/* Notes for the record of current's copy to which file it wrote, and sends the name of this file.
+ */
+static __always_inline void copy_note(struct op *op, const struct file_info *to)
+{
+	u64 key = file_key_of(to);
+
+	op->copied.key = key;
+	op->copied.ino = to->ino;
+	op->copied_fs = fs_sent_as(to);
+	if (to->ino)
+		file_send(to, key);
+}
+
+/* Current's copy of two files ends at @now, and returns @ret. Counts the bytes in the row of the
+ * file to which it wrote, if the other file's row is not the same. */
+GLOBAL int copy_ends(s64 ret, u64 now)
 {
 	struct task_state *t = current_lookup();
 	struct file_info to = {};
 	struct op_sums *sums;
 	struct file *file;
 
-	if (!op_may_end() || !t || CONF(uncounted) || CONF(layer) != LAYER_OPS)
+	if (!op_may_end() || !t)
 		return 0;
-	if (CONF(min_ns) && now - t->op.start < CONF(min_ns))
+	if (ret <= 0) {
+		t->op.noted &= ~NOTED_COPY;
 		return 0;
+	}
 	file = (struct file *)t->op.copied_to;
 	file_learn(&to, file_look(file, false), false);
+	if (CONF(sent_ops))
+		copy_note(&t->op, &to);
+	if (CONF(uncounted) || CONF(layer) != LAYER_OPS ||
+	    (CONF(min_ns) && now - t->op.start < CONF(min_ns)))
+		return 0;
 	if (copy_in_one_row(&t->op.file, &to))
 		return 0;
 	sums = row_hashed(&to, ROW_WHAT(0, (u32)OP_COPY_TO, 0), 0, NULL, !live.epoch);
 	if (!sums)
 		return 0;
 	atomic_add(&sums->count, 1);
-	atomic_add(&sums->bytes, bytes);
+	atomic_add(&sums->bytes, ret);
 	return 0;
 }
 

@@ -132,7 +132,14 @@ static __always_inline void op_fill_waited(struct sent_op_waited *w, u8 what, u6
 					   const u64 cpu[SENT_ON_CPU], long ret,
 					   const struct sent_who *who)
 {
+	/* all ones for a copy of two files: without a branch, for the verifier */
+	u64 copied = CONF(sent_ops) ? -(u64) !!(op->noted & NOTED_COPY) : 0;
+
+	barrier_var(copied);
 	op_fill_sent(&w->op, what, key, op, cache, cpu, ret, who);
+	w->copied_to.key = op->copied.key & copied;
+	w->copied_to.ino = op->copied.ino & copied;
+	w->copied_fs = op->copied_fs & copied;
 	for (int i = 0; i < ST_N - SENT_ON_CPU; i++)
 		w->waits[i] = op->settled ? op->strata[SENT_ON_CPU + i] : 0;
 	w->device_bytes = op->own_reads ? op->device_bytes : 0;

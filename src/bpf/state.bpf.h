@@ -136,6 +136,10 @@ struct op {
 	union {
 		u64 copied_to; /* the file to which a copy writes, as file.file, if NOTED_COPY */
 		u64 size;      /* of the file before an append, if @offset is OFFSET_END */
+		struct {       /* for a record: that file, when the copy has ended */
+			struct sent_file_id copied;
+			u64 copied_fs;
+		};
 	};
 	u64 last_bio;     /* the bio submitted last, if @submitted */
 	u32 bio_cpu;      /* the CPU on which @last_bio was submitted */

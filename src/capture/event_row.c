@@ -15,6 +15,7 @@ void event_names_done(struct event_names *n)
 {
 	for (int i = 0; i < EVENT_FILES; i++)
 		free(n->files[i].path);
+	free(n->copied_to.path);
 	memset(n, 0, sizeof(*n));
 }
 
@@ -52,10 +53,10 @@ static char *path_make(const struct catalog *c, const struct catalog_file *f)
 	return path ? path : path_full(&file);
 }
 
-static const char *path_find(struct event_names *n, const struct catalog *c, uint64_t id,
-			     const struct catalog_file *f)
+/* The path of file @id, which is kept in @slot. */
+static const char *path_find(struct event_file *slot, const struct catalog *c, uint64_t id)
 {
-	struct event_file *slot = &n->files[id % EVENT_FILES];
+	const struct catalog_file *f = catalog_file(c, id);
 
 	if (!id)
 		return NULL;
@@ -126,7 +127,8 @@ static void fill_op(struct event_row *s, struct event_names *n, const struct sto
 	s->total_ns = stored_op_total(op);
 	s->dev = dev_find(n, c, FILE_KEY_DEV(f->key));
 	s->ino = f->ino;
-	s->path = path_find(n, c, op->file, f);
+	s->path = path_find(&n->files[op->file % EVENT_FILES], c, op->file);
+	s->copied_to = path_find(&n->copied_to, c, op->copied_to);
 	ranged = stored_op_has_range(op) && !is_seek(s->call);
 	s->offset = ranged ? op->offset : ~0ULL;
 	s->len = ranged ? op->len : ~0ULL;
@@ -144,7 +146,7 @@ static void fill_request(struct event_row *s, struct event_names *n,
 	s->total_ns = rq->tag_ns + rq->queue_ns + rq->device_ns;
 	s->dev = dev_find(n, c, rq->dev);
 	s->ino = f->ino;
-	s->path = path_find(n, c, rq->file, f);
+	s->path = path_find(&n->files[rq->file % EVENT_FILES], c, rq->file);
 	s->offset = rq->sector == ~0ULL ? ~0ULL : rq->sector * 512; /* a flush has no sector */
 	s->len = rq->bytes;
 }
@@ -317,7 +319,10 @@ static void who_value(struct value *v, const struct event_row *r, uint64_t n)
 	COLUMN(container_name, BOTH, TEXT, v->text = r->cgroup ? r->cgroup->name : NULL,           \
 	       "name of the container as people gave it; in a pod NAMESPACE/POD/NAME",             \
 	       .null = "in none, or not known")                                                    \
-	STRATUM(reap, OPS, "")
+	STRATUM(reap, OPS, "")                                                                     \
+	COLUMN(copied_to, OPS, TEXT, v->text = r->copied_to,                                       \
+	       "path of the file to which a copy wrote; path has the file that the copy read",     \
+	       .null = "no copy of two files, or not known")
 /* clang-format on */
 
 enum {

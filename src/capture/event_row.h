@@ -21,9 +21,9 @@ enum { EVENT_FILES = 4096, EVENT_CGROUPS = 64, EVENT_DEVS = 64, EVENT_CALLS = 25
 struct event_names {
 	uint64_t version; /* of the catalog when the names were looked up */
 	struct event_file {
-		uint64_t id; /* 0: empty */
-		char *path;  /* owned; NULL: none */
-	} files[EVENT_FILES];
+		uint64_t id;             /* 0: empty */
+		char *path;              /* owned; NULL: none */
+	} files[EVENT_FILES], copied_to; /* copied_to: of a copy, the last one */
 	struct event_cgroup {
 		uint64_t id;                /* 0: empty */
 		const char *path;           /* in the catalog; NULL: not known */
@@ -56,6 +56,7 @@ struct event_row {
 	const struct event_dev *dev;       /* of the file system or disk; NULL: not known */
 	const struct event_cgroup *cgroup; /* NULL: not known */
 	const char *path;                  /* NULL: none */
+	const char *copied_to;             /* of a copy; NULL: none */
 	const uint8_t *segments;           /* of @op, op->segments bytes; hostile */
 	char *text;                        /* room for SEGMENTS_TEXT bytes */
 	uint64_t start_ns, total_ns;

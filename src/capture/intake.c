@@ -495,7 +495,7 @@ INLINE uint64_t op_fill(struct stored_op *op, const struct sent_op *s,
 {
 	op->owner = owner;
 	op->file = file;
-	op->helper = 0;
+	op->helper = op->copied_to = 0;
 	return stored_op_set(op, s, waited);
 }
 
@@ -522,8 +522,11 @@ INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sen
 {
 	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file), total;
 	uint64_t helper = ordered ? helper_id(in, &ordered->helper) : 0;
+	uint64_t copied_to = waited ? file_id(in, &waited->copied_to) : 0;
 	struct stored_op *op;
 
+	if (copied_to && waited->copied_fs >= SENT_FS_FIRST && !in->fs_probed[waited->copied_fs])
+		fs_meet(in, waited->copied_fs);
 	if (s->fs >= SENT_FS_FIRST && !in->fs_probed[s->fs])
 		fs_meet(in, s->fs);
 	if (s->kind == OP_HANDLE) {
@@ -535,6 +538,7 @@ INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sen
 		return;
 	total = op_fill(op, s, waited, owner, file);
 	op->helper = helper;
+	op->copied_to = copied_to;
 	if (s->start_ns + total > in->end_ns)
 		return;
 	if (is_shown(in, s->kind))

@@ -313,12 +313,43 @@ static int op_pattern_add(struct op_row *row, const struct stored_op *op)
 }
 
 /* The number of the operation's server, whose name is then in r->server. */
-static unsigned long long server_find(struct replay *r, const struct recording *rec,
-				      const struct stored_op *op, const struct catalog_file *f)
+static unsigned long long server_find(struct replay *r, const struct recording *rec, uint64_t fs,
+				      const struct catalog_file *f)
 {
-	header_server(&rec->header, FILE_KEY_DEV(f->key), catalog_fs(&rec->catalog, op->fs),
-		      r->server);
+	header_server(&rec->header, FILE_KEY_DEV(f->key), catalog_fs(&rec->catalog, fs), r->server);
 	return mount_server_number(r->server);
+}
+
+/* Sets the part of a row's key for which rows are summed up. */
+static void op_key_by(struct replay *r, const struct recording *rec, uint64_t owner, uint64_t fs,
+		      const struct catalog_file *f, unsigned long long ret_by[2])
+{
+	if (r->conf.by == BY_SERVER)
+		ret_by[0] = server_find(r, rec, fs, f);
+	else
+		row_key_set(ret_by, r->conf.by, catalog_thread(&rec->catalog, owner), f);
+}
+
+/* Adds a copy of two files to the row of the file to which it wrote, unless this is @from, the row
+ * of the other file; see OP_COPY_TO. Returns 0 or -ENOMEM. */
+static int copy_add(struct replay *r, struct replay_rows *of, const struct recording *rec,
+		    const struct stored_op *op, const struct op_key *from)
+{
+	const struct catalog_file *f = catalog_file(&rec->catalog, op->copied_to);
+	struct op_key key = { .fs = fs_key(r, rec, op->copied_fs), .op = OP_COPY_TO };
+	struct op_sums sums = { .count = 1, .bytes = op->ret };
+	struct op_row *row;
+
+	op_key_by(r, rec, op->owner, op->copied_fs, f, key.by);
+	if (key.fs == from->fs && !memcmp(key.by, from->by, sizeof(key.by)))
+		return 0;
+	row = key.fs ? rows_op(&of->rows, &key) : NULL;
+	if (!row || (!row->count && row_begin(r, of, rec, f, row->key.by, &row->by)))
+		return -ENOMEM;
+	if (!row->count)
+		snprintf(row->fs, sizeof(row->fs), "%s", catalog_fs(&rec->catalog, op->copied_fs));
+	op_row_add(row, &sums);
+	return 0;
 }
 
 static int op_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
@@ -336,10 +367,7 @@ static int op_add(struct replay *r, struct replay_interval *iv, const struct rec
 		key.call = op->call;
 	if (r->conf.by == BY_CACHE)
 		key.cache = op->cache;
-	if (r->conf.by == BY_SERVER)
-		key.by[0] = server_find(r, rec, op, f);
-	else
-		row_key_set(key.by, r->conf.by, catalog_thread(&rec->catalog, op->owner), f);
+	op_key_by(r, rec, op->owner, op->fs, f, key.by);
 	row = key.fs && of ? rows_op(&of->rows, &key) : NULL;
 	if (!row || (!row->count && row_begin(r, of, rec, f, row->key.by, &row->by)))
 		return -ENOMEM;
@@ -353,7 +381,9 @@ static int op_add(struct replay *r, struct replay_interval *iv, const struct rec
 	op_row_add(row, &sums);
 	if (r->conf.patterns && r->conf.by == BY_FILE && op_pattern_add(row, op))
 		return -ENOMEM;
-	return hist_add(&row->hist, hist_bucket(sums.total_ns), 1);
+	if (hist_add(&row->hist, hist_bucket(sums.total_ns), 1))
+		return -ENOMEM;
+	return op->copied_to && r->conf.layer == LAYER_OPS ? copy_add(r, of, rec, op, &key) : 0;
 }
 
 /* Requests can have a row for each submitter, but not for the device of their file system. */

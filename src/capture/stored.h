@@ -96,7 +96,10 @@ struct chunk_head {
 	ID(helper_thread, helper, VALUE)                                                           \
 	STRATUM(REAP)                                                                              \
 	/* of a request that was served, + 1; 0: not known */                                      \
-	COLUMN(xid, xid, VALUE, s->kind == OP_SERVED ? s->len + 1 : 0)
+	COLUMN(xid, xid, VALUE, s->kind == OP_SERVED ? s->len + 1 : 0)                             \
+	/* of a copy: the file to which it wrote, NAME_FILE, 0: none; its file system */           \
+	ID(copied_to, copied_to, VALUE)                                                            \
+	COLUMN(copied_fs, copied_fs, VALUE, waited ? waited->copied_fs : 0)
 /* clang-format on */
 
 /* Recordings of all versions have the strata before this one. Older ones do not have the others:

@@ -88,7 +88,7 @@ static const struct opt_table table = {
 	.examples = examples,
 };
 
-static bool passes(void *arg, const struct recording *rec, const struct stored_event *ev)
+static bool passes(void *arg, const struct recording *rec, struct stored_event *ev)
 {
 	struct explain_cmd *o = arg;
 

@@ -482,7 +482,7 @@ static struct events_form events_form(const struct report *r)
 	return (struct events_form){ r->events, r->view.terminal ? r->view.width : 0 };
 }
 
-static int event(struct report *r, const struct recording *rec, const struct stored_event *ev,
+static int event(struct report *r, const struct recording *rec, struct stored_event *ev,
 		 struct reason *why)
 {
 	const struct events_form form = events_form(r);
@@ -589,7 +589,7 @@ static void say_trigger(const struct report *r, const struct recording *rec)
 }
 
 /* Adds a record of any kind. Returns 0, or -1 with @why. */
-static int record_add(struct report *r, const struct recording *rec, const struct stored_event *ev,
+static int record_add(struct report *r, const struct recording *rec, struct stored_event *ev,
 		      struct reason *why)
 {
 	if (rec->server_requests && join_add(&r->join, rec, ev))
@@ -748,7 +748,7 @@ static int sums_print(struct report *r)
 	return report_heat_print(r->out, &r->heats, r->of_ops, report_time_across(&r->time));
 }
 
-static bool passes(void *arg, const struct recording *rec, const struct stored_event *ev)
+static bool passes(void *arg, const struct recording *rec, struct stored_event *ev)
 {
 	return recording_filter_passes(arg, rec, ev);
 }

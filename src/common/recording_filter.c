@@ -199,24 +199,48 @@ static bool call_passes(struct recording_filter *f, const struct recording *rec,
 	return f->call_wanted;
 }
 
-static bool op_passes(struct recording_filter *f, const struct recording *rec,
-		      const struct stored_op *op)
+/* Whether the filters by file choose the file @id on file system @fs. */
+static bool op_file_passes(struct recording_filter *f, const struct recording *rec, uint64_t id,
+			   uint64_t fs)
+{
+	const struct catalog_file *file = catalog_file(&rec->catalog, id);
+
+	return opt_strings_pass(&f->given.fs, catalog_fs(&rec->catalog, fs), FS_NAME_LEN) &&
+	       dev_passes(f, rec, FILE_KEY_DEV(file->key)) && file_passes(f, rec, id);
+}
+
+/* Whether the filters by file choose one of the two files of a copy. If they choose one only, the
+ * operation belongs to this one, as in the programs. */
+static bool copy_passes(struct recording_filter *f, const struct recording *rec,
+			struct stored_op *op)
+{
+	bool to = op_file_passes(f, rec, op->copied_to, op->copied_fs);
+
+	if (op_file_passes(f, rec, op->file, op->fs)) {
+		op->copied_to = to ? op->copied_to : 0;
+		return true;
+	}
+	op->file = op->copied_to;
+	op->fs = op->copied_fs;
+	op->copied_to = 0;
+	return to;
+}
+
+static bool op_passes(struct recording_filter *f, const struct recording *rec, struct stored_op *op)
 {
 	const struct filters *g = &f->given;
-	const struct catalog_file *file = catalog_file(&rec->catalog, op->file);
 
 	if (g->ops && (op->kind >= OP_N || !(g->ops >> op->kind & 1)))
 		return false;
 	if (op->kind < OP_N && g->only.kinds >> op->kind & 1 && !call_passes(f, rec, op->call))
 		return false;
-	if (!opt_strings_pass(&g->fs, catalog_fs(&rec->catalog, op->fs), FS_NAME_LEN))
+	if (stored_op_total(op) < g->min_ns || !owner_passes(f, rec, op->owner))
 		return false;
-	return stored_op_total(op) >= g->min_ns && owner_passes(f, rec, op->owner) &&
-	       dev_passes(f, rec, FILE_KEY_DEV(file->key)) && file_passes(f, rec, op->file);
+	return op->copied_to ? copy_passes(f, rec, op) : op_file_passes(f, rec, op->file, op->fs);
 }
 
 bool recording_filter_passes(struct recording_filter *f, const struct recording *rec,
-			     const struct stored_event *ev)
+			     struct stored_event *ev)
 {
 	if (ev->kind == CHUNK_OPS)
 		return op_passes(f, rec, &ev->op);

@@ -31,9 +31,10 @@ struct recording_filter {
 /* Call after the options are parsed, and after filters_ops(). */
 void recording_filter_init(struct recording_filter *f);
 
-/* Whether @ev, an event of @rec, is an operation or request, and passes the filters. */
+/* Whether @ev, an event of @rec, is an operation or request, and passes the filters. A copy of two
+ * files then has only those that pass. */
 bool recording_filter_passes(struct recording_filter *f, const struct recording *rec,
-			     const struct stored_event *ev);
+			     struct stored_event *ev);
 
 /* Call before the first event of each recording, since ids differ between recordings. */
 void recording_filter_begin(struct recording_filter *f);

@@ -213,6 +213,24 @@ fcntl.lockf(file, fcntl.LOCK_EX)' "$dir/file" >"$tmp/out"
 		'[.ops[] | select(.op == "lock" and .key == $f) | .total_ns > 250e6 and .total_ns < 30e9] == [true]' "$tmp/out"
 }
 
+@test "copy: a recording names both files of a copy, and a filter finds either" {
+	head -c 3000000 /dev/zero >"$dir/from"
+	rm -f "$dir/to"
+	"$iostrata" record -o "$tmp/copy.ios" -- "$python" -c 'import os, sys
+source, target = os.open(sys.argv[1], os.O_RDONLY), os.open(sys.argv[2], os.O_CREAT | os.O_WRONLY)
+os.copy_file_range(source, target, 1009)
+os.sendfile(target, source, 0, 101)' "$dir/from" "$dir/to"
+	"$iostrata" report -j --by file "$tmp/copy.ios" >"$tmp/out"
+	json --arg f "$dir/from" '[.ops[] | select(.key == $f and .op == "copy") | [.count, .bytes]] == [[2, 1110]]' "$tmp/out"
+	json --arg f "$dir/to" '[.ops[] | select(.key == $f and .op == "copy_to") | [.count, .bytes]] == [[2, 1110]]' "$tmp/out"
+	for file in from to; do
+		"$iostrata" report -j --file "$dir/$file" --op copy "$tmp/copy.ios" >"$tmp/out"
+		json '[.ops[] | [.op, .count, .bytes]] == [["copy", 2, 1110]]' "$tmp/out"
+	done
+	"$iostrata" report --events json --op copy "$tmp/copy.ios" >"$tmp/out"
+	json --arg f "$dir/from" --arg t "$dir/to" 'select(.op) | [.path, .copied_to] == [$f, $t]' "$tmp/out"
+}
+
 # flock_with_alarms SIGINTERRUPT: waits for a lock for 0.4 s; an alarm comes every 50 ms
 flock_with_alarms() {
 	"$iostrata" breakdown -j --by file --op lock -- "$python" -c 'import fcntl, os, signal, sys, time

@@ -12,6 +12,7 @@ static struct kdisk disk;
 static struct ktask alice, kworker;
 static struct page page;
 static struct bio_vec vec = { &page };
+enum { NR_COPY = 326 };
 static struct kernfs_node kn = { 503 };
 static struct cgroup cgroup = { .kn = &kn };
 
@@ -27,6 +28,7 @@ static int start(void **state)
 	memset((void *)lanes, 0, sizeof(lanes));
 	memcpy(more, (const void *)calls, sizeof(more));
 	more[72] = CALL_DESC(OP_LOCK, FILE_BY_ARGS);
+	more[NR_COPY] = CALL_DESC(OP_COPY, FILE_ARG0_OR_2);
 	data_set(calls, more, sizeof(more));
 	data_set(call_offsets, where, sizeof(where));
 	conf.sent_ops = conf.sent_requests = conf.issuers = conf.op_extras = conf.call_noted =
@@ -390,6 +392,39 @@ static void test_waited_for_nothing(void **state)
 	switch_to(&alice, false);
 	sys_exit(1);
 	assert_int_equal(live.lost[LOST_OPS], 1);
+}
+
+/* The record of a copy has both files, and their names are sent. A copy that fails has none to
+ * which it wrote. */
+static void test_copy_of_two_files(void **state)
+{
+	const long rets[] = { 4099, 0, -28 };
+	const struct sent_op_waited *w;
+	const struct sent_op *s;
+	const struct sent_file *named;
+	void *ring;
+
+	(void)state;
+	conf.lane_mask = 0;
+	ring = bpf_map_lookup_elem(&rings, &(u32){ 1 });
+	for (int i = 0; i < 3; i++) {
+		sys_enter(NR_COPY, 2, 0, 3, 0);
+		tick(7);
+		sys_exit(rets[i]);
+		s = last_of(ring);
+		assert_int_equal(s->kind, OP_COPY);
+		assert_int_equal(s->file.ino, ext4.inode.i_ino);
+		assert_int_equal(s->what, i ? SENT_OP : SENT_OP_WAITED);
+		if (i)
+			continue;
+		w = last_of(ring);
+		assert_int_equal(w->copied_to.ino, xfs.inode.i_ino);
+		assert_int_equal(w->copied_to.key, FILE_KEY(xfs.sb.s_dev, 0, 0));
+		assert_int_equal(live.fs_types[w->copied_fs - SENT_FS_FIRST].fs, (u64)&xfs.type);
+		named = last_of(&sent_files);
+		assert_int_equal(named->id.ino, ext4.inode.i_ino);
+	}
+	assert_int_equal(lost_all(), 0);
 }
 
 /* The record of an operation that waited has its waits, and its device bytes. */
@@ -1050,6 +1085,7 @@ int main(void)
 		TEST(test_ring_record),
 		TEST(test_of_another),
 		TEST(test_waited_for_nothing),
+		TEST(test_copy_of_two_files),
 		TEST(test_waited),
 		TEST(test_when_submitted),
 		TEST(test_whose_requests),

@@ -241,6 +241,41 @@ static void files_pass_by_their_paths(void **state)
 	check((struct filters){ .files = { { "/" }, 1 } }, (struct passed){ 15, 15, 0x4e, 31 });
 }
 
+/* Of a copy of file 1 to file 3, the filters choose both files, one, or none. The operation belongs
+ * to the file that is chosen. */
+static void assert_copy(struct filters given, uint64_t file, uint64_t to, uint64_t fs)
+{
+	struct recording_filter f = { .given = given };
+	struct stored_event ev = an_op(1, 1);
+
+	ev.op.kind = OP_COPY;
+	ev.op.copied_to = 3;
+	ev.op.copied_fs = STORED_FS_BDEV;
+	recording_filter_init(&f);
+	recording_filter_begin(&f);
+	assert_int_equal(recording_filter_passes(&f, &rec, &ev), !!file);
+	recording_filter_done(&f);
+	if (!file)
+		return;
+	assert_int_equal(ev.op.file, file);
+	assert_int_equal(ev.op.copied_to, to);
+	assert_int_equal(ev.op.fs, fs);
+}
+
+static void copies_pass_with_each_file(void **state)
+{
+	(void)state;
+	assert_copy((struct filters){}, 1, 3, STORED_FS_FIRST);
+	assert_copy((struct filters){ .files = { { "/d/f", "/dd/h" }, 2 } }, 1, 3, STORED_FS_FIRST);
+	assert_copy((struct filters){ .files = { { "/d/f" }, 1 } }, 1, 0, STORED_FS_FIRST);
+	assert_copy((struct filters){ .files = { { "/dd" }, 1 } }, 3, 0, STORED_FS_BDEV);
+	assert_copy((struct filters){ .files = { { "/d/g" }, 1 } }, 0, 0, 0);
+	assert_copy((struct filters){ .disks = { { "sda1" }, 1 } }, 1, 3, STORED_FS_FIRST);
+	assert_copy((struct filters){ .files = { { "/dd" }, 1 }, .min_ns = 101 }, 0, 0, 0);
+	assert_copy((struct filters){ .fs = { { "ext4" }, 1 } }, 1, 0, STORED_FS_FIRST);
+	assert_copy((struct filters){ .fs = { { "xfs" }, 1 } }, 0, 0, 0);
+}
+
 /* A file recorded as /d/f was opened through a link to it, as far as this machine knows. */
 static void links_lead_to_files(void **state)
 {
@@ -364,6 +399,7 @@ int main(void)
 		cmocka_unit_test(owners_pass_by_cgroup),
 		cmocka_unit_test(disks_pass_with_their_partitions),
 		cmocka_unit_test(files_pass_by_their_paths),
+		cmocka_unit_test(copies_pass_with_each_file),
 		cmocka_unit_test(links_lead_to_files),
 		cmocka_unit_test(answers_are_kept_for_a_recording),
 		cmocka_unit_test(files_become_known),
