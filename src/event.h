@@ -160,6 +160,7 @@ enum by_key {
 	BY_HOST,      /* only of recordings */
 	BY_SERVER,    /* only for tables: of rows that are BY_DEV in the programs */
 	BY_CLIENT,    /* address of the client whose request nfsd or ksmbd serves */
+	BY_DIR,       /* only for tables: of rows that are BY_FILE */
 };
 
 /* Why a request counts for a thread other than its submitter. */

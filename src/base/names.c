@@ -112,9 +112,9 @@ const char *rq_op_code(unsigned int op)
 
 const char *by_name(unsigned int by)
 {
-	static const char *const names[] = { "-",    "pid",    "comm",  "file", "cgroup",
-					     "dev",  "cache",  "tid",   "task", "container",
-					     "host", "server", "client" };
+	static const char *const names[] = { "-",    "pid",    "comm",   "file", "cgroup",
+					     "dev",  "cache",  "tid",    "task", "container",
+					     "host", "server", "client", "dir" };
 
 	return NAME_OF(names, by);
 }

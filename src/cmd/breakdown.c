@@ -275,7 +275,7 @@ static int page_print(struct breakdown *b, struct snapshot *sn)
 				.names = &b->names,
 				.host = b->uts.nodename,
 				.begin_ns = b->view.until_ns - sn->duration_ns };
-	int err = b->opts.by == BY_CONTAINER ? container_rows(sn, &b->names) : 0;
+	int err = breakdown_join(&b->view, sn, &b->names);
 	char safe[TEXT_SAFE_CAP(256)];
 
 	if (!b->commands)

@@ -201,6 +201,8 @@ static int resolve(struct compare_cmd *o, char **rest, int n, struct reason *why
 		return breakdown_no_hosts(why);
 	if (o->by == BY_CLIENT)
 		return breakdown_no_clients(why);
+	if (o->by == BY_DIR)
+		return reason_set(why, EXIT_USAGE, "compare has --by file, not --by dir");
 	if (filters_ops(&o->given, why))
 		return -1;
 	if (compare_inputs_set(&o->inputs, rest, n, why))

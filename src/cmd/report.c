@@ -363,7 +363,7 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 				  "--heat draws maps, %s is about tables: choose one", of_table);
 	if (recording_part_check(&r->time.part, why))
 		return -1;
-	r->filter.by_file = r->opts.by == BY_FILE && !r->events && !r->heat;
+	r->filter.by_file = breakdown_rows_by(&r->opts) == BY_FILE && !r->events && !r->heat;
 	filters_of_ops(&r->filter.given, r->filter.by_file, r->of_ops, sizeof(r->of_ops));
 	filters_text(&r->filter.given, r->looked_for, sizeof(r->looked_for));
 	return 0;

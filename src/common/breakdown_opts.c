@@ -11,6 +11,7 @@
 #include "base/opts.h"
 #include "base/reason.h"
 #include "host/container.h"
+#include "host/directories.h"
 #include "run/cmd.h"
 #include "run/io.h"
 #include "show/breakdown_json.h"
@@ -20,12 +21,19 @@
 #include "trace/syscalls.h"
 
 const struct opt_choice breakdown_by_choices[] = {
-	{ "pid", BY_PID },       { "tid", BY_TID },
-	{ "comm", BY_COMM },     { "file", BY_FILE },
-	{ "cgroup", BY_CGROUP }, { "dev", BY_DEV },
-	{ "cache", BY_CACHE },   { "container", BY_CONTAINER },
-	{ "server", BY_SERVER }, { "host", BY_HOST },
-	{ "client", BY_CLIENT }, {},
+	{ "pid", BY_PID },
+	{ "tid", BY_TID },
+	{ "comm", BY_COMM },
+	{ "file", BY_FILE },
+	{ "cgroup", BY_CGROUP },
+	{ "dev", BY_DEV },
+	{ "cache", BY_CACHE },
+	{ "container", BY_CONTAINER },
+	{ "server", BY_SERVER },
+	{ "host", BY_HOST },
+	{ "client", BY_CLIENT },
+	{ "dir", BY_DIR },
+	{},
 };
 
 const struct opt_choice breakdown_by_also[] = {
@@ -49,6 +57,8 @@ const struct opt breakdown_measure_opts[] = {
 	  .help = "p99, max and histograms of requests include the time in tag and queue" },
 	{ 0, "by", OPT_CHOICE(struct breakdown_opts, by, breakdown_by_choices), .arg = "KEY",
 	  .also = breakdown_by_also, .help = "a row per key" },
+	{ 0, "depth", OPT_UINT(struct breakdown_opts, depth), .arg = "N", .min = 1, .max = 1000,
+	  .help = "with --by dir: directories at most this many levels below the root; /usr is 1" },
 	{ 0, "slowest", OPT_UINT(struct breakdown_opts, slowest_max), .arg = "N", .min = 1,
 	  .max = SLOWEST_MAX,
 	  .no_number = "--slowest takes how many: --slowest 5, and then the rest",
@@ -135,6 +145,10 @@ int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
 {
 	if (o->slowest_max && layer != LAYER_OPS)
 		return reason_set(why, EXIT_USAGE, "--slowest shows whole operations, -T a layer");
+	if (o->depth && o->by != BY_DIR) {
+		reason_set(why, EXIT_USAGE, "--depth is about directories");
+		return reason_hint(why, "add --by dir");
+	}
 	if (o->timeline && !o->slowest_max) {
 		reason_set(why, EXIT_USAGE, "--timeline is about the operations of --slowest");
 		return reason_hint(why, "add --slowest 5");
@@ -166,13 +180,21 @@ int breakdown_no_clients(struct reason *why)
 
 enum by_key breakdown_rows_by(const struct breakdown_opts *o)
 {
-	return o->by == BY_CONTAINER ? BY_CGROUP : o->by;
+	return o->by == BY_CONTAINER ? BY_CGROUP : o->by == BY_DIR ? BY_FILE : o->by;
+}
+
+int breakdown_join(const struct breakdown_view *v, struct snapshot *sn,
+		   struct container_names *names)
+{
+	if (v->by == BY_DIR)
+		return directory_rows(sn, v->depth);
+	return v->by == BY_CONTAINER ? container_rows(sn, names) : 0;
 }
 
 int breakdown_put(const struct breakdown_output *out, struct snapshot *sn,
 		  const struct slow_op *slowest, size_t n_slowest)
 {
-	int err = out->view->by == BY_CONTAINER ? container_rows(sn, out->names) : 0;
+	int err = breakdown_join(out->view, sn, out->names);
 
 	if (err)
 		return err;
@@ -217,6 +239,7 @@ void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *
 	v->layer = layer;
 	v->layer_name = o->layer;
 	v->by = o->by;
+	v->depth = o->depth;
 	v->queued = o->queued;
 	v->timeline = o->timeline;
 	v->milliseconds = o->milliseconds;

@@ -22,6 +22,7 @@ struct breakdown_opts {
 	const char *layer;    /* NULL: whole operations */
 	int by;               /* enum by_key */
 	uint64_t slowest_max; /* 0: none */
+	uint64_t depth;       /* of directories; 0: no limit */
 	bool queued, milliseconds, histograms, timeline, no_hist, pattern;
 	int detail;                /* how often -v is given */
 	uint64_t rows_max;         /* 0: not given */
@@ -57,6 +58,11 @@ struct breakdown_output {
 	const struct breakdown_view *view;
 	struct container_names *names; /* of containers, for --by container */
 };
+
+/* Joins the rows of @sn, which were collected by breakdown_rows_by(), by the key of @v. Returns 0
+ * or -errno. */
+int breakdown_join(const struct breakdown_view *v, struct snapshot *sn,
+		   struct container_names *names);
 
 /* Prints @sn, whose rows were collected by breakdown_rows_by(). Returns 0 or -errno. */
 int breakdown_put(const struct breakdown_output *out, struct snapshot *sn,

@@ -262,7 +262,7 @@ static int by_key(const void *a, const void *b)
 /* Whether the two files of a copy may have rows with two keys. */
 static bool by_files(enum by_key by)
 {
-	return by == BY_FILE || by == BY_DEV;
+	return by == BY_FILE || by == BY_DEV || by == BY_DIR;
 }
 
 /* Adds @from to the row of its key. A name becomes unknown if it differs between them. A copy

@@ -20,6 +20,7 @@ struct breakdown_view {
 	enum layer layer;
 	const char *layer_name; /* as the user typed it: "ext4" */
 	enum by_key by;
+	uint64_t depth;    /* of directories; 0: no limit */
 	bool queued;       /* -Q: hist and max of requests include tag and queue */
 	bool pattern;      /* sizes and patterns of rows that have them; text only */
 	bool timeline;     /* the slowest operations have their strata in order; text only */

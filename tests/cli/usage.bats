@@ -126,7 +126,7 @@ commands() {
 	expect 2 breakdown --op frob
 	says "no operation is called" "read, write, open, close, fsync, copy, meta, uring, aio, fault and served"
 	expect 2 breakdown --by frob
-	says "must be pid, tid, comm, file, cgroup, dev, cache, container, server, host or client"
+	says "must be pid, tid, comm, file, cgroup, dev, cache, container, server, host, client or dir"
 }
 
 @test "usage: --by takes the words of other tools, and they are not listed" {
@@ -137,7 +137,7 @@ commands() {
 		says "--by has no meaning"
 	done
 	expect 0 breakdown --help
-	[[ $output == *"server, host or client"$'\n'* ]]
+	[[ $output == *"client or dir"$'\n'* ]]
 	expect 2 breakdown --by proces
 	says "invalid value 'proces'" "did you mean 'process'"
 }
@@ -162,6 +162,10 @@ commands() {
 }
 
 @test "usage: contradicting options are refused" {
+	expect 2 breakdown --depth 2 --by file
+	says "--depth is about directories" "add --by dir"
+	expect 2 compare --by dir a.ios b.ios
+	says "compare has --by file"
 	expect 2 breakdown --slowest 3 -T vfs
 	says "--slowest .* -T"
 	expect 2 breakdown --by file -T blk

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/directories.h"
 #include "host/filenames.h"
 
 enum { DEV = 8 << 20 | 1 };
@@ -260,6 +261,62 @@ static void a_key_has_room_for_all_of_a_file(void **state)
 	assert_int_equal(key, FILE_KEY(511U << 20 | 0xfffff, false, 0xffffffff) | 1U << 31);
 }
 
+static void directory_is(const char *path, unsigned int depth, const char *want)
+{
+	char text[64];
+
+	strcpy(text, path);
+	directory_cut(text, depth);
+	assert_string_equal(text, want);
+}
+
+/* Directories: a path is cut to its directory, and to a depth below the root. */
+static void a_path_is_cut_to_its_directory(void **state)
+{
+	(void)state;
+	directory_is("/a/b/c", 0, "/a/b");
+	directory_is("/a/b/c (deleted)", 0, "/a/b");
+	directory_is("/a", 0, "/");
+	directory_is("/", 0, "/");
+	directory_is("/a/b/c", 1, "/a");
+	directory_is("/a/b/c", 2, "/a/b");
+	directory_is("/a/b/c", 3, "/a/b");
+	directory_is("/a/b/c", 1000, "/a/b");
+	directory_is("/a", 1, "/");
+	directory_is(".../b/c/d", 0, ".../b/c");
+	directory_is(".../b/c/d", 1, ".../b/c"); /* its depth is not known */
+	directory_is("<8:1>/b/c", 0, "<8:1>/b");
+	directory_is("<8:1>/b/c/d", 1, "<8:1>/b");
+	directory_is("inode 12", 1, "inode 12");
+}
+
+/* Directories: rows of files in one directory are one row, those without a file stay apart. */
+static void rows_of_a_directory_are_joined(void **state)
+{
+	static const char *const paths[] = { "/d/a", "/d/b", "/e/a", NULL };
+	struct snapshot sn = { .ops = calloc(4, sizeof(*sn.ops)), .n_ops = 4 };
+	size_t n = 0;
+
+	(void)state;
+	assert_non_null(sn.ops);
+	for (size_t i = 0; i < 4; i++)
+		sn.ops[i] = (struct op_row){ .key = { .op = OP_READ,
+						      .by = { DEV, paths[i] ? i + 1 : 0 } },
+					     .by = paths[i] ? strdup(paths[i]) : NULL,
+					     .count = 1ULL << i };
+	assert_int_equal(directory_rows(&sn, 0), 0);
+	assert_int_equal(sn.n_ops, 3);
+	for (size_t i = 0; i < sn.n_ops; i++) {
+		const struct op_row *r = &sn.ops[i];
+
+		n += !r->by && r->count == 8;
+		n += r->by && !strcmp(r->by, "/d") && r->count == 3;
+		n += r->by && !strcmp(r->by, "/e") && r->count == 4;
+	}
+	assert_int_equal(n, 3);
+	snapshot_free(&sn);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +328,8 @@ int main(void)
 		cmocka_unit_test(files_of_requests_are_named),
 		cmocka_unit_test(a_device_is_one_file),
 		cmocka_unit_test(a_key_has_room_for_all_of_a_file),
+		cmocka_unit_test(a_path_is_cut_to_its_directory),
+		cmocka_unit_test(rows_of_a_directory_are_joined),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
