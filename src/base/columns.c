@@ -123,6 +123,7 @@ static int natural_width(const struct columns *t, const struct column *c, const 
 		widest = width > widest ? width : widest;
 	}
 	widest = c->max && widest > c->max ? c->max : widest;
+	least = c->min > least ? c->min : least;
 	return widest > least ? widest : least;
 }
 

@@ -43,6 +43,7 @@ struct column {
 	const char *help; /* for the manual and the schema; no capital, no full stop */
 	const char *null; /* why the figure may be unknown; NULL: it never is */
 	int max;          /* maximum width of cells in text; 0: the width left by other columns */
+	int min;          /* minimum width in text: columns that stay where they are */
 	int rank;         /* in long lines, the highest rank is left out first; 0: never */
 	const char *was;  /* an earlier title; columns_find() takes it, too */
 	enum text_cut cut;

@@ -209,7 +209,8 @@ static void op_operation(struct value *ret, const void *row, const void *ctx)
 	const struct breakdown_whole *whole = ctx;
 
 	if (others)
-		snprintf(ret->buf, sizeof(ret->buf), "%s +%d", op_name(r->key.op), others);
+		snprintf(ret->buf, sizeof(ret->buf), "%s +%d kind%s", op_name(r->key.op), others,
+			 text_plural(others));
 	else
 		ret->text = breakdown_op_name(whole->v, r, ret->buf);
 }

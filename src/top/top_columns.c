@@ -306,6 +306,7 @@ const struct column top_figure_columns[] = {
 	  .title = "OPS",
 	  .get = get_ops,
 	  .max = 7,
+	  .min = 6,
 	  .rank = 5,
 	  .help = "finished operations on files" },
 	{ .name = "data",
@@ -313,6 +314,7 @@ const struct column top_figure_columns[] = {
 	  .kind = VALUE_BYTES,
 	  .get = get_ops_bytes,
 	  .max = 8,
+	  .min = 8,
 	  .rank = 6,
 	  .help = "bytes that these operations read or wrote" },
 	{ .name = "time",
@@ -320,6 +322,7 @@ const struct column top_figure_columns[] = {
 	  .kind = VALUE_TIME,
 	  .get = get_ops_mean,
 	  .max = 7,
+	  .min = 7,
 	  .rank = 7,
 	  .help = "mean time of these operations" },
 	{ .name = "t99",
@@ -327,6 +330,7 @@ const struct column top_figure_columns[] = {
 	  .kind = VALUE_TIME,
 	  .get = get_ops_p99,
 	  .max = 7,
+	  .min = 7,
 	  .rank = 9,
 	  .help = "99th percentile of the time of these operations" },
 	{ .name = "where",
@@ -334,12 +338,14 @@ const struct column top_figure_columns[] = {
 	  .kind = VALUE_TEXT,
 	  .get = get_where,
 	  .max = 18,
+	  .min = 13,
 	  .rank = 4,
 	  .help = "largest stratum of the time of these operations" },
 	{ .name = "io",
 	  .title = "I/O",
 	  .get = get_rqs,
 	  .max = 7,
+	  .min = 6,
 	  .rank = 1,
 	  .help = "requests that disks completed, or that servers answered" },
 	{ .name = "bytes",
@@ -347,12 +353,14 @@ const struct column top_figure_columns[] = {
 	  .kind = VALUE_BYTES,
 	  .get = get_rqs_bytes,
 	  .max = 8,
+	  .min = 8,
 	  .help = "bytes that these requests moved" },
 	{ .name = "avg",
 	  .title = "AVG",
 	  .kind = VALUE_TIME,
 	  .get = get_rqs_mean,
 	  .max = 7,
+	  .min = 7,
 	  .rank = 2,
 	  .help = "mean time of these requests from submission to completion; for a server, from "
 		  "sending to answer" },
@@ -361,6 +369,7 @@ const struct column top_figure_columns[] = {
 	  .kind = VALUE_TIME,
 	  .get = get_rqs_p99,
 	  .max = 7,
+	  .min = 7,
 	  .rank = 8,
 	  .help = "99th percentile of the time of these requests" },
 	{ .name = "queue",
@@ -368,6 +377,7 @@ const struct column top_figure_columns[] = {
 	  .kind = VALUE_TIME,
 	  .get = get_queue,
 	  .max = 7,
+	  .min = 7,
 	  .rank = 10,
 	  .help = "mean time of these requests from submission to the driver; until they were "
 		  "sent to a server, unknown for FUSE" },
@@ -449,6 +459,21 @@ static void add(struct top_columns *to, const struct column *list)
 		to->list[n++] = *list;
 }
 
+enum { PID_WIDTH = 7 }; /* digits of the largest id of a process */
+
+/* The name of a thread in text; without a thread, why there is none. */
+static void get_comm_or_why(struct value *v, const void *row, const void *ctx)
+{
+	const struct top_row *r = row;
+
+	top_get_comm(v, row, ctx);
+	if (v->text)
+		return;
+	v->text = (r->key.op & 0xff) == RQ_FLUSH && table_of(ctx)->split == TOP_REQUESTS
+			  ? "(disk's cache)"
+			  : "(not known)";
+}
+
 static void add_keys(struct top_columns *to, enum top_view view)
 {
 	struct column key[2] = {};
@@ -456,6 +481,8 @@ static void add_keys(struct top_columns *to, enum top_view view)
 	for (int i = 0; i < 3 && of_view[view][i]; i++) {
 		key[0] = *columns_find(keys, of_view[view][i]);
 		key[0].optional = view == TOP_SERVER; /* NFS has no process and no mount */
+		if (key[0].get == top_get_comm)
+			key[0].get = get_comm_or_why;
 		add(to, key);
 	}
 }
@@ -466,6 +493,9 @@ struct top_columns top_columns_whole(enum top_view view)
 	struct top_columns c = {};
 
 	add_keys(&c, view);
+	/* columns stay where they are from interval to interval */
+	for (struct column *k = c.list; column_is(k) && view <= TOP_COMM; k++)
+		k->min = k->kind == VALUE_ID ? PID_WIDTH : COMM_LEN - 1;
 	/* the disk of an operation is not known */
 	add(&c, of_requests ? columns_find(top_figure_columns, "io") : top_figure_columns);
 	if (!of_requests)

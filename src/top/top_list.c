@@ -61,7 +61,17 @@ static int compare(const void *a, const void *b, void *arg)
 	order = columns_order(o->by, &x->value, &y->value);
 	if (order) /* unknown figures are last in both directions */
 		return o->reverse && x->value.unknown == y->value.unknown ? -order : order;
+	/* without requests to disks, rows with more time in operations come first */
+	order = compare_u64(y->row->ops.total_ns, x->row->ops.total_ns);
+	if (order)
+		return o->reverse ? -order : order;
 	return key_compare(&x->row->key, &y->row->key);
+}
+
+/* Whether the text of column @by says only why @r has no name. */
+static bool is_nameless(const struct top_table *t, const struct top_row *r, const struct column *by)
+{
+	return t->view <= TOP_COMM && !r->thread && by->name && !strcmp(by->name, "comm");
 }
 
 static size_t sorted_fill(struct sorted *all, const struct top_figures *f,
@@ -75,6 +85,8 @@ static size_t sorted_fill(struct sorted *all, const struct top_figures *f,
 			continue;
 		all[n].row = &f->table->rows[i];
 		columns_value(&all[n].value, &columns, order->by, all[n].row);
+		if (is_nameless(f->table, all[n].row, order->by))
+			all[n].value = (struct value){ .unknown = true };
 		n++;
 	}
 	return n;
@@ -119,8 +131,7 @@ static void __attribute__((format(printf, 2, 3))) add(char dst[TOP_LINE], const 
 	va_end(args);
 }
 
-/* Leaves out the last figures if the line is wider than @width. */
-static void cut_figures(char *text, size_t width)
+void top_cut_figures(char *text, size_t width)
 {
 	static const char more[] = " ...";
 	size_t end = width;
@@ -177,7 +188,7 @@ void top_sum_text(char dst[TOP_LINE], const struct snapshot *sn, uint64_t per_se
 			add(dst, " %s", text_bytes(top_per_second(per_second_of, bytes[op])).s);
 	}
 	add_servers(dst, sn, per_second_of);
-	cut_figures(dst, width);
+	top_cut_figures(dst, width);
 	free(stacked);
 }
 

@@ -31,6 +31,10 @@ enum { TOP_LINE = 512 }; /* bytes of a line of text, NUL included */
 void top_sum_text(char dst[TOP_LINE], const struct snapshot *sn, uint64_t per_second_of,
 		  size_t width);
 
+/* Leaves out the last figures of @text if the text is wider than @width: " ..." stands for them.
+ * Commas or semicolons separate figures. */
+void top_cut_figures(char *text, size_t width);
+
 /* Writes the line below a table: losses, bytes submitted by kernel threads for others, bytes of
  * unknown processes, and the figures missing (@m). "" if there is nothing to say. Safe. */
 void top_foot_text(char dst[TOP_LINE], enum top_view view, const struct snapshot *sn,

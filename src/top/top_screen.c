@@ -663,6 +663,7 @@ static void put_foot(const struct top_ui *ui)
 			      ui->data.missing);
 	snprintf(text, sizeof(text), "%s%s%s", ui->data.gone, *ui->data.gone && *foot ? "; " : "",
 		 foot);
+	top_cut_figures(text, screen_width());
 	screen_put(y, 0, screen_width(), *ui->data.gone ? STYLE_BOLD : STYLE_DIM,
 		   *text ? text : "q quit  h help  v view  < > sort  / filter  Enter open row");
 }

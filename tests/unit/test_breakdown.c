@@ -1311,8 +1311,8 @@ static void keys_are_sums_on_the_first_screen(void **state)
 	f.sn.ops[2].errors = 3;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "74 % of it dd 13\n");
-	assert_has(f.text, "\n13  dd   read      ext4 1,009      0 3.94 MiB ");
-	assert_has(f.text, "\n12  cat  fsync +1  -       30      5  120 KiB  911 us 3.90 ms ");
+	assert_has(f.text, "\n13  dd   read          ext4 1,009      0 3.94 MiB ");
+	assert_has(f.text, "\n12  cat  fsync +1 kind -       30      5  120 KiB  911 us 3.90 ms ");
 	assert_true(strstr(f.text, "\n13 ") < strstr(f.text, "\n12 "));
 	v.by = BY_CACHE;
 	for (size_t i = 0; i < f.sn.n_ops; i++) {
@@ -2129,7 +2129,7 @@ static void containers_have_short_names(void **state)
 	assert_has(f.text, "74 % of it 0123456789ab\n");
 	assert_has(f.text, "\ncontainer      runtime operation ");
 	assert_has(f.text, "\n0123456789ab   docker  read ");
-	assert_has(f.text, "\n(no container) -       fsync +1 ");
+	assert_has(f.text, "\n(no container) -       fsync +1 kind ");
 	assert_has(f.text, "\nweb        lxc      vda ");
 	assert_has(f.text, "; 3 cgroups removed before the name was known");
 	assert_has_not(f.text, "0123456789abc");

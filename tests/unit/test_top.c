@@ -431,6 +431,51 @@ static void check_order(enum top_view view, const char *column, bool reverse, co
 	end(&f);
 }
 
+/* top: processes without requests to disks stand in the order of their time in operations. */
+static void test_order_without_requests(void **state)
+{
+	struct top_columns c = top_columns_whole(TOP_PROCESS);
+	struct top_order order = { .by = columns_find(c.list, "bytes") };
+	static const uint64_t want[] = { 200, 100, 300 }; /* 2.7 ms, 44 us, 11 us */
+	struct top_list list;
+	struct fixture f = { .names.cgroup_path = cgroup_path };
+
+	(void)state;
+	sample(&f.sn);
+	f.sn.n_rqs = 0;
+	assert_int_equal(top_table_init(&f.t, &f.sn, TOP_PROCESS, TOP_WHOLE, &f.names), 0);
+	f.figures.table = &f.t;
+	assert_int_equal(top_list_init(&list, &f.figures, &order), 0);
+	assert_int_equal(list.n, 3);
+	for (size_t i = 0; i < list.n; i++)
+		assert_int_equal(list.rows[i]->thread->id >> 32, want[i]);
+	top_list_done(&list);
+	f.sn.n_rqs = RQS;
+	end(&f);
+}
+
+/* top: figures of the screen keep their place, whatever their digits. */
+static void test_columns_keep_their_place(void **state)
+{
+	struct top_columns c = top_columns_whole(TOP_PROCESS);
+
+	(void)state;
+	for (const struct column *k = c.list; column_is(k); k++)
+		assert_true(k->min > 0 || k->optional || !strcmp(k->title, "DISK"));
+}
+
+/* top: a line that is too long loses whole figures at its end. */
+static void test_cut_figures(void **state)
+{
+	char text[64] = "8 KiB written by threads; 121 KiB of no file";
+
+	(void)state;
+	top_cut_figures(text, 44);
+	assert_string_equal(text, "8 KiB written by threads; 121 KiB of no file");
+	top_cut_figures(text, 43);
+	assert_string_equal(text, "8 KiB written by threads; ...");
+}
+
 static void test_order(void **state)
 {
 	(void)state;
@@ -520,6 +565,7 @@ static void test_text(void **state)
 	assert_has(text, "  D  MAJ  MIN  DISK  I/O  Kbytes");
 	assert_has(text, "AVGms  VIA\n100  dd ");
 	assert_has(text, "200  \\x1b[2J\\xff...");
+	assert_has(text, "  -  (not known)");                          /* a row of nobody */
 	assert_has(text, "  sda    17       9   0.1000  writeback\n"); /* of 8.5 */
 	assert_has(text, "  sda   101      51   0.1000  -\n");
 	assert_has(text, "8.50 KiB written by kernel threads for these processes; ");
@@ -1016,6 +1062,9 @@ int main(void)
 		cmocka_unit_test(test_containers),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_disk),
+		cmocka_unit_test(test_order_without_requests),
+		cmocka_unit_test(test_columns_keep_their_place),
+		cmocka_unit_test(test_cut_figures),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_sum_text),
 		cmocka_unit_test(test_text),
