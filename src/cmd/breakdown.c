@@ -189,6 +189,9 @@ static int resolve(struct run *r, struct reason *why)
 		return breakdown_no_hosts(why);
 	if (b->helpers && b->opts.by)
 		return reason_set(why, EXIT_USAGE, "--helpers and --by exclude one another");
+	if (b->opts.csv && (b->sites || b->helpers))
+		return reason_set(why, EXIT_USAGE, "--csv and %s exclude one another",
+				  b->sites ? "--why" : "--helpers");
 	if (conf->fs && r->opts.filters.fs.n)
 		return reason_set(why, EXIT_USAGE, "-T %.60s and --fs exclude one another",
 				  b->opts.layer);

@@ -14,6 +14,7 @@
 #include "host/directories.h"
 #include "run/cmd.h"
 #include "run/io.h"
+#include "show/breakdown_csv.h"
 #include "show/breakdown_json.h"
 #include "show/breakdown_text.h"
 #include "show/columns.h"
@@ -86,6 +87,8 @@ const struct opt breakdown_output_opts[] = {
 		  "title or its name in JSON (default: total)" },
 	{ 'H', "histograms", OPT_FLAG(struct breakdown_opts, histograms),
 	  .help = "a histogram for every row" },
+	{ 0, "csv", OPT_FLAG(struct breakdown_opts, csv),
+	  .help = "a line for each row of operations and requests, with times in ns" },
 	{ 0, "no-hist", OPT_FLAG(struct breakdown_opts, no_hist),
 	  .help = "JSON without histograms: hist is null" },
 	{ 'm', "milliseconds", OPT_FLAG(struct breakdown_opts, milliseconds),
@@ -141,6 +144,22 @@ static int check_pattern(const struct breakdown_opts *o, enum layer layer, struc
 	return reason_hint(why, "with --by file, --by dev or no --by");
 }
 
+/* CSV is one table, of the figures of rows alone. 0, or -1 with @why. */
+static int check_csv(const struct breakdown_opts *o, bool json, struct reason *why)
+{
+	const char *other = json             ? "--json"
+			    : o->slowest_max ? "--slowest"
+			    : o->histograms  ? "-H"
+			    : o->pattern     ? "--pattern"
+					     : NULL;
+
+	if (!o->csv || !other)
+		return 0;
+	reason_set(why, EXIT_USAGE, "--csv and %s exclude one another", other);
+	return reason_hint(why, "--json has everything; 'iostrata report --events csv' has each "
+				"operation");
+}
+
 int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json, struct reason *why)
 {
 	if (o->slowest_max && layer != LAYER_OPS)
@@ -161,6 +180,8 @@ int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
 				  o->layer);
 	if (o->no_hist && !json)
 		return reason_set(why, EXIT_USAGE, "--no-hist is about JSON: --json is missing");
+	if (check_csv(o, json, why))
+		return -1;
 	if (check_pattern(o, layer, why))
 		return -1;
 	return check_sort(o, layer, why);
@@ -198,6 +219,8 @@ int breakdown_put(const struct breakdown_output *out, struct snapshot *sn,
 
 	if (err)
 		return err;
+	if (out->view->csv)
+		return breakdown_csv(out->f, out->view, sn);
 	return (out->json ? breakdown_json : breakdown_text)(out->f, out->view, sn, slowest,
 							     n_slowest);
 }
@@ -225,6 +248,7 @@ const char *breakdown_table_option(const struct breakdown_opts *o)
 		{ "--timeline", o->timeline },
 		{ "--no-hist", o->no_hist },
 		{ "--pattern", o->pattern },
+		{ "--csv", o->csv },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -240,6 +264,7 @@ void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *
 	v->layer_name = o->layer;
 	v->by = o->by;
 	v->depth = o->depth;
+	v->csv = o->csv;
 	v->queued = o->queued;
 	v->timeline = o->timeline;
 	v->milliseconds = o->milliseconds;

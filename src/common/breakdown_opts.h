@@ -23,7 +23,7 @@ struct breakdown_opts {
 	int by;               /* enum by_key */
 	uint64_t slowest_max; /* 0: none */
 	uint64_t depth;       /* of directories; 0: no limit */
-	bool queued, milliseconds, histograms, timeline, no_hist, pattern;
+	bool queued, milliseconds, histograms, timeline, no_hist, pattern, csv;
 	int detail;                /* how often -v is given */
 	uint64_t rows_max;         /* 0: not given */
 	const char *sort, *output; /* NULL: not given */

@@ -27,6 +27,7 @@ struct breakdown_view {
 	bool milliseconds; /* -m; text only */
 	bool histograms;   /* -H; text only */
 	bool no_hist;      /* JSON without histograms */
+	bool csv;          /* the rows as CSV, in place of text */
 	bool color;        /* text only */
 	bool terminal;     /* text is for a terminal: paths are cut to its width */
 	int width;         /* columns of the text, 0: 80 */

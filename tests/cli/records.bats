@@ -137,6 +137,34 @@ costs() {
 	expect 2 report --heat --events csv "$tmp/a.ios"
 }
 
+@test "report: --csv has the rows and figures of JSON" {
+	"$BATS_FILE_TMPDIR/records" "$tmp/a.ios" 5003
+	for by in '' --by=file --by=pid; do
+		"$iostrata" report --csv ${by:+"$by"} "$tmp/a.ios" >"$tmp/csv"
+		"$iostrata" report -j ${by:+"$by"} "$tmp/a.ios" >"$tmp/json"
+		"$python" - "$tmp/csv" "$tmp/json" <<-'EOT'
+			import csv, json, sys
+			rows, line = list(csv.DictReader(open(sys.argv[1]))), json.load(open(sys.argv[2]))
+			assert [r["type"] for r in rows] == ["op"] * len(line["ops"]) + ["request"] * len(line["requests"])
+			def name(r): return r.get("dev") or "", r["op"], r["key"] or "", str(r["count"]), str(r["max_ns"])
+			for row, op in zip(sorted(rows, key=name), sorted(line["ops"] + line["requests"], key=name)):
+			    figures = {n: v for n, v in op.items() if isinstance(v, int)}
+			    figures |= {st + "_ns": ns for st, ns in op.get("strata", {}).items()}
+			    for name, value in figures.items():
+			        if name in row:
+			            assert row[name] == ("" if value is None else str(value)), (name, row[name], value)
+			assert "sleep_ns" in rows[0] and "requeues" in rows[0]
+		EOT
+	done
+	# one line of titles, whatever the number of intervals
+	"$iostrata" report --csv --every 1ms "$tmp/a.ios" >"$tmp/csv"
+	[[ $(grep -c ^end_ns "$tmp/csv") == 1 && $(cut -d, -f1 "$tmp/csv" | sort -u | wc -l) -gt 2 ]]
+	for other in -j -H --slowest=3 --pattern; do
+		expect 2 report --csv "$other" "$tmp/a.ios"
+		says "--csv and .* exclude one another"
+	done
+}
+
 @test "report: requests that are not shown are reported, with a hint" {
 	"$BATS_FILE_TMPDIR/records" "$tmp/a.ios" 1009
 	"$iostrata" report -n 2 "$tmp/a.ios" >"$tmp/out"
