@@ -217,6 +217,7 @@ struct missing {
 	const char *device_bytes;  /* reason why bytes that operations read from devices are not
 				      known, or NULL */
 	const char *minor_faults;  /* why faults that found their page are not counted */
+	const char *pages;         /* why pages of zram, brd and pmem are not counted, or NULL */
 };
 
 /* The number of losses, names included. Operations that began before tracing are not lost. */

@@ -54,19 +54,14 @@ static __always_inline u32 request_dev(struct request *rq)
 	return whole ? *whole : dev;
 }
 
-/* @io is a driver command (from SG_IO, an ioctl of NVMe, io_uring's command). It has no submitted
- * bio. Its owner is current, who hands it to the driver; but a kernel thread does so for others.
+/* Current, with state @t or none, submits @io, which has no bio: its owner, and the keys of its
+ * row.
  */
-static __always_inline void command_own(struct io_state *io)
+static __always_inline void io_own(struct io_state *io, struct task_state *t, u64 id)
 {
-	struct task_state *t = current_lookup();
-	u64 id = bpf_get_current_pid_tgid();
 	struct file_info f = {};
 
-	if (io->op != RQ_OTHER || !id || current_flags() & PF_KTHREAD)
-		return;
 	io->tid = id;
-	io->counted = dev_wanted(io->dev) && current_wanted(id);
 	if (t)
 		op_file(&t->op, &f);
 	if (CONF(rq_by))
@@ -80,6 +75,20 @@ static __always_inline void command_own(struct io_state *io)
 		io->file.key = file_key_of(&f);
 		io->file.ino = f.ino;
 	}
+}
+
+/* @io is a driver command (from SG_IO, an ioctl of NVMe, io_uring's command). It has no submitted
+ * bio. Its owner is current, who hands it to the driver; but a kernel thread does so for others.
+ */
+static __always_inline void command_own(struct io_state *io)
+{
+	struct task_state *t = current_lookup();
+	u64 id = bpf_get_current_pid_tgid();
+
+	if (io->op != RQ_OTHER || !id || current_flags() & PF_KTHREAD)
+		return;
+	io->counted = dev_wanted(io->dev) && current_wanted(id);
+	io_own(io, t, id);
 }
 
 /* Creates a state for @rq, whose bio has none. Returns NULL if there is no room. */

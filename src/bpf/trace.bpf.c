@@ -18,6 +18,7 @@
 #include "layer.bpf.h"
 #include "request.bpf.h"
 #include "ksmbd.bpf.h"
+#include "page_io.bpf.h"
 #include "server.bpf.h"
 #include "bio.bpf.h"
 #include "uring.bpf.h"
@@ -736,6 +737,31 @@ int on_split(u64 *ctx)
 	if (first_to_see(ctx, EV_SPLIT, bio))
 		bio_split_off(bio);
 	return 0;
+}
+
+/* bdev_read_page(bdev, sector, page) and bdev_write_page(bdev, sector, page, control), before 6.3 */
+SEC("?fentry/bdev_read_page")
+int on_page_read(u64 *ctx)
+{
+	return page_io_begins(number(ctx[0]), ctx[1], number(ctx[2]), RQ_READ);
+}
+
+SEC("?fexit/bdev_read_page")
+int on_page_was_read(u64 *ctx)
+{
+	return page_io_ends(number(ctx[2]), (int)ctx[3]);
+}
+
+SEC("?fentry/bdev_write_page")
+int on_page_write(u64 *ctx)
+{
+	return page_io_begins(number(ctx[0]), ctx[1], number(ctx[2]), RQ_WRITE);
+}
+
+SEC("?fexit/bdev_write_page")
+int on_page_written(u64 *ctx)
+{
+	return page_io_ends(number(ctx[2]), (int)ctx[4]);
 }
 
 /* bio_start_io_acct(bio): a device without requests counts a bio in its statistics. */

@@ -163,11 +163,13 @@ static void put_mounts(struct json *j)
 	mounts_free(&mounts);
 }
 
-const char *const header_missing_names[MISSING_IN_N] = { "requests", "uring", "aio", "fault" };
+const char *const header_missing_names[MISSING_IN_N] = { "requests", "uring", "aio", "fault",
+							 "pages" };
 
 static void put_missing(struct json *j, const struct missing *m)
 {
-	const char *const kinds[MISSING_IN_N] = { m->requests, m->uring, m->aio, m->faults };
+	const char *const kinds[MISSING_IN_N] = { m->requests, m->uring, m->aio, m->faults,
+						  m->pages };
 
 	json_put_begin(j, "missing", '{');
 	for (int i = 0; i < ST_N; i++)

@@ -16,6 +16,7 @@
 #include "host/rlimits.h"
 #include "run/cmd.h"
 #include "trace/feature.h"
+#include "trace/feature_types.h"
 #include "trace/plan.h"
 #include "trace/session.h"
 #include "trace/trials.h"
@@ -150,6 +151,10 @@ static void add_layers(struct findings *l, const struct plan *plan, struct featu
 	add_ability(l, plan, "locks", ASK_LOCKS, "tracepoints contention_begin and contention_end");
 	add_ability(l, plan, "block", ASK_REQUESTS | ASK_TAG, "block tracepoints");
 	add_program(l, plan, "completion's end", "block_io_done");
+	if (feature_has_function(f, "bdev_read_page"))
+		add_program(l, plan, "pages", "bdev_read_page");
+	else
+		add(l, "pages", true, "zram, brd and pmem get each page in a bio", NULL);
 	add_ability(l, plan, "io_uring", ASK_URING, "tracepoints of io_uring");
 	add(l, "libaio", feature_aio(f), feature_aio(f) ? func : why_no_aio(f),
 	    "io_submit and io_getevents are shown as calls instead");

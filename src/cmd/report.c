@@ -468,6 +468,7 @@ static int header_keep(struct report *r, struct recording *rec, struct reason *w
 	r->missing.uring = r->header.missing[MISSING_IN_URING];
 	r->missing.aio = r->header.missing[MISSING_IN_AIO];
 	r->missing.faults = r->header.missing[MISSING_IN_FAULTS];
+	r->missing.pages = r->header.missing[MISSING_IN_PAGES];
 	r->missing.minor_faults = "not recorded";
 	r->view.kernel = r->header.kernel;
 	r->view.missing = &r->missing;

@@ -148,7 +148,8 @@ bool breakdown_has_requests(const struct breakdown_view *v);
 	ROW(SYSCALLS, syscalls, "calls", "operations", (v)->layer != LAYER_BLK)                    \
 	ROW(URING, uring, "uring", "io_uring", breakdown_has_async(v))                             \
 	ROW(AIO, aio, "aio", "libaio", breakdown_has_async(v))                                     \
-	ROW(FAULTS, faults, "fault", "page faults", (v)->layer == LAYER_OPS)
+	ROW(FAULTS, faults, "fault", "page faults", (v)->layer == LAYER_OPS)                       \
+	ROW(PAGES, pages, "pages", "pages of zram, brd and pmem", breakdown_has_requests(v))
 /* clang-format on */
 
 #define MISSING_ID(id, ...) MISSING_##id,

@@ -126,6 +126,10 @@ static const char no_switch[] = "this kernel does not allow tracing sched_switch
 static const char no_locks[] =
 	"this kernel does not report lock waits (5.19 and later do); their time is in sleep";
 
+static const char no_pages[] =
+	"before 6.3, such disks take pages without a bio, and fentry, which would tell, does not "
+	"work here";
+
 static const char no_uring[] = "this kernel's tracepoints do not identify their request";
 
 static const char no_faults[] = "this kernel does not tell programs the file of a page fault (6.1 "
@@ -259,6 +263,13 @@ static const char no_aborts[] =
 		TEMPLATE_OF(kleave_##tag, HOOK_KRETPROBE, stand_in, which),                        \
 		TEMPLATE_OF(kenter_##tag, HOOK_KPROBE, stand_in, which)
 
+/* The end first: a page whose beginning was not seen is not counted. */
+#define PAGE_IO(prog, kind, func)                                                                  \
+	{                                                                                          \
+		.at = PROG(prog), .hook = kind, .target = func, .asks = ASK_REQUESTS,              \
+		.needs = NEED_PAGE_IO, .alone = true, .pages = true, .without = no_pages           \
+	}
+
 const struct program programs[] = {
 	TRACEPOINT(on_fork, "sched_process_fork", .asks = ASK_CHILD, .backup = true),
 	TRACEPOINT(on_dirty_folio, "writeback_dirty_folio", .asks = ASK_BEHALF),
@@ -352,6 +363,10 @@ const struct program programs[] = {
 	BLOCK(on_frontmerge, "block_bio_frontmerge"),
 	BLOCK(on_rq_merge, "block_rq_merge"),
 	BLOCK(on_split, "block_split"),
+	PAGE_IO(on_page_was_read, HOOK_FEXIT, "bdev_read_page"),
+	PAGE_IO(on_page_read, HOOK_FENTRY, "bdev_read_page"),
+	PAGE_IO(on_page_written, HOOK_FEXIT, "bdev_write_page"),
+	PAGE_IO(on_page_write, HOOK_FENTRY, "bdev_write_page"),
 	{ .at = PROG(on_bio_account),
 	  .hook = HOOK_FENTRY,
 	  .target = "bio_start_io_acct",
@@ -518,6 +533,7 @@ static unsigned int needs_met(struct feature *f)
 	       (feature_uring(f) ? NEED_URING : 0) | (feature_aio(f) ? NEED_AIO : 0) |
 	       (feature_nfsd(f) ? NEED_NFSD : 0) | (feature_ksmbd(f) ? NEED_KSMBD : 0) |
 	       (can_find_vma(f) ? NEED_FIND_VMA : 0) |
+	       (feature_has_function(f, "bdev_read_page") ? NEED_PAGE_IO : 0) |
 	       (has_hook(f, "md_account_bio", "md_mod") ? NEED_MD : 0) |
 	       (feature_has_function(f, "do_mem_abort") ? NEED_ABORT : NEED_EXCEPTION) |
 	       (f->func == FUNC_FENTRY && feature_has_function(f, "handle_mm_fault")

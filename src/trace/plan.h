@@ -71,6 +71,7 @@ struct program {
 	unsigned int needs;  /* set of enum need */
 	unsigned int strata; /* set of 1 << stratum, not measured without it */
 	bool requests;       /* without the program there are no requests either */
+	bool pages;          /* without the program, pages of disks in memory have no rows */
 	/* Has a second copy. On a tracepoint: where the kernel preempts tracepoint programs; on a
 	 * function's entry: always; on its return: where the kernel preempts. */
 	bool backup;
@@ -108,10 +109,11 @@ enum need {
 	NEED_NFSD = 1 << 17,           /* nfsd is there, and its functions can be probed */
 	NEED_KSMBD = 1 << 19,          /* ksmbd is there, and its functions can be probed */
 	NEED_MD = 1 << 20,             /* md is there, and counts the parts of a bio (5.14) */
+	NEED_PAGE_IO = 1 << 21,        /* disks in memory take pages without a bio (before 6.3) */
 	/* pairs: a kernel has one need of each pair */
 	NEED_ALTERNATIVES = NEED_URING_REQ | NEED_URING_SQE | NEED_EXCEPTION | NEED_ABORT |
 			    NEED_FAULT_EXIT | NEED_FAULT_EVENT | NEED_FUSE_EVENTS |
-			    NEED_FUSE_FUNCTIONS,
+			    NEED_FUSE_FUNCTIONS | NEED_PAGE_IO,
 };
 
 enum { MAX_PROGRAMS = 192, MAX_REFUSED = 32 };

@@ -9,6 +9,7 @@
 #include "trace/session.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -168,6 +169,19 @@ static void missing_add(struct missing *m, const struct program *row)
 		m->uring = row->without;
 	if (row->asks & ASK_FAULTS)
 		m->faults = row->without;
+	if (row->pages)
+		m->pages = row->without;
+}
+
+/* Whether there are disks whose driver may take pages without a bio. */
+static bool memory_disks_exist(void)
+{
+	glob_t found;
+	bool any = !glob("/sys/block/{zram,ram,pmem}[0-9]*", GLOB_BRACE, NULL, &found);
+
+	if (any)
+		globfree(&found);
+	return any;
 }
 
 /* Fills in what was asked for but cannot be measured, and why, from programs[] and from the
@@ -179,6 +193,8 @@ static void missing_fill(struct missing *m, const struct plan *plan, const struc
 		if (row->without && plan_is_for(plan, row) &&
 		    bpf_program__fd(program_of(obj, row)) < 0)
 			missing_add(m, row);
+	if (m->pages && !memory_disks_exist())
+		m->pages = NULL;
 	m->device_bytes = m->stratum[ST_DEVICE];
 	if (!obj->rodata->conf.minor_faults)
 		m->minor_faults = not_counted;

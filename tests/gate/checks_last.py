@@ -42,7 +42,7 @@ def programs(gate: Gate) -> None:
 CANNOT = {
     "5.10": {"locks", "completion's end", "io_uring", "page faults", "module types", "interrupt level"},
     "6.1": {"completion's end"},
-    "6.1-arm64": {"completion's end", "fentry", "page faults"},
+    "6.1-arm64": {"completion's end", "pages", "fentry", "page faults"},
     "6.12-rt": {"page faults", "preemption"},
     "7.2": {"preemption"},
 }

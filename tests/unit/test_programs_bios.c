@@ -653,6 +653,52 @@ static void split_into(u32 parts)
 }
 
 /* A bio that is split counts as many requests, also where they are lost. */
+/* A disk in memory takes a page without a bio: a request of the thread that asked for it. A page
+ * that the driver refuses gets a bio, and counts as that. */
+static void test_page_without_a_bio(void **state)
+{
+	struct page page;
+
+	(void)state;
+	for (int refused = 0; refused < 2; refused++) {
+		start_by_tid();
+		RUN(on_page_read, ((u64[8]){ (u64)&stacked.whole, 8, (u64)&page }));
+		tick(7);
+		RUN(on_page_was_read, ((u64[8]){ 0, 8, (u64)&page, refused ? -95 : 0 }));
+		RUN(on_page_write, ((u64[8]){ (u64)&stacked.whole, 8, (u64)&page }));
+		tick(5);
+		RUN(on_page_written, ((u64[8]){ 0, 8, (u64)&page, 0, refused ? -95 : 0 }));
+		for (u32 op = RQ_READ; op <= RQ_WRITE; op++) {
+			struct rq_sums s = requests_of(stacked.dev, op, (u64[2]){ first.t.pid });
+
+			assert_int_equal(s.count, !refused);
+			assert_int_equal(s.bytes, refused ? 0 : SIZE);
+			assert_int_equal(s.device_ns, refused ? 0 : op == RQ_READ ? 7 : 5);
+		}
+		is_over();
+	}
+}
+
+/* A page of a disk, or of a process, that is not traced counts nowhere. */
+static void test_page_not_traced(void **state)
+{
+	struct page page;
+
+	(void)state;
+	start_by_tid();
+	conf.n_devs = 1;
+	lists.devs[0] = disk.dev;
+	RUN(on_page_read, ((u64[8]){ (u64)&stacked.whole, 8, (u64)&page }));
+	RUN(on_page_was_read, ((u64[8]){ 0, 8, (u64)&page, 0 }));
+	conf.n_devs = 0;
+	conf.process_filter = conf.thread_filter = conf.n_pids = 1;
+	lists.pids[0] = first.t.tgid + 1;
+	RUN(on_page_read, ((u64[8]){ (u64)&stacked.whole, 8, (u64)&page }));
+	RUN(on_page_was_read, ((u64[8]){ 0, 8, (u64)&page, 0 }));
+	assert_int_equal(requests_counted(stacked.dev, RQ_READ).count, 0);
+	is_over();
+}
+
 /* md counts @b in the statistics. */
 static void md_counts(struct bio *b)
 {
@@ -1774,6 +1820,8 @@ int main(void)
 		TEST(test_flush_of_a_device_without_requests),
 		TEST(test_split_and_passed_on),
 		TEST(test_parts_cut_off_in_front),
+		TEST(test_page_without_a_bio),
+		TEST(test_page_not_traced),
 		TEST(test_parts_of_md),
 		TEST(test_parts_of_another_array),
 		TEST(test_split_and_lost),
