@@ -257,6 +257,21 @@ static __always_inline void async_charge_worker(struct op *op, u64 now)
 	op_charge(op, ST_HELPER, now);
 }
 
+/* Whether a server or a daemon has the files of file system type @fs, whose requests are traced. */
+GLOBAL u64 fs_has_server(u64 fs)
+{
+	u64 name[FS_NAME_LEN / 8] = {};
+
+	if (!CONF(n_server_fs) || fs <= FS_UNKNOWN)
+		return 0;
+	bpf_probe_read_kernel_str(name, sizeof(name),
+				  BPF_CORE_READ((struct file_system_type *)fs, name));
+	for (u32 i = 0; i < SERVER_FS; i++)
+		if (i < CONF(n_server_fs) && CONF(server_fs[i]) == name[0])
+			return 1;
+	return 0;
+}
+
 /* How a request ended. */
 enum async_end {
 	ENDS_LATER,     /* its thread has turned to something else */
@@ -305,12 +320,15 @@ GLOBAL int async_charge(u32 at, u32 how, u64 now)
 		async_charge_worker(op, now);
 	} else if (waits) {
 		async_charge_complete(op, u->task, now);
-	} else if (u->queued) {
+	} else if (u->queued && !fs_has_server(op->file.fs)) {
 		op_charge(op, ST_HELPER, now);
-	} else if (how == ENDS_IN_BATCH) {
+	} else if (!u->queued && how == ENDS_IN_BATCH) {
 		op_charge(op, ST_COMPLETE, now);
-	} else if (how == ENDS_AT_ONCE) {
+	} else if (!u->queued && how == ENDS_AT_ONCE) {
 		op_charge(op, ST_SYSCALL, now);
+	} else if (u->queued || fs_has_server(op->file.fs)) {
+		/* its file system asked the server, and nobody waited for the answer */
+		op_charge(op, ST_SERVER, now);
 	} else {
 		/* a read not seen to wait for its own bio waited for the bio of another read */
 		op->waited_read |= op->acts == OP_READ && !u->linked && !op->file.direct;

@@ -166,6 +166,8 @@ struct server_members {
 	unsigned short protocols;
 };
 
+enum { SERVER_FS = 16 }; /* most types of file systems that have a server */
+
 /* A new cgroup, in the ring that also wakes user space. */
 struct made_cgroup {
 	unsigned long long id;
@@ -255,6 +257,9 @@ struct bpf_conf {
 				      * the open file of a layer */
 	unsigned char file_identity; /* one of these offsets is known */
 	unsigned char servers;       /* requests to servers have rows */
+	unsigned char n_server_fs;
+	/* the first 8 bytes of the names of file system types whose server is traced */
+	unsigned long long server_fs[SERVER_FS];
 	unsigned char daemons;       /* rows of FUSE tell what the daemon's thread did */
 	unsigned char op_accesses, rq_accesses; /* operations by file, requests by disk have
 						 * patterns; with access_slots */

@@ -211,6 +211,15 @@ static void conf_set_servers(struct server_members *at, struct feature *f)
 	}
 }
 
+/* The types of file systems whose requests to servers are traced. Needs conf_set_servers(). */
+static void conf_set_server_fs(struct bpf_conf *c)
+{
+	for (unsigned int p = 0; p < SERVER_PROTOCOLS; p++)
+		for (const char *const *fs = protocols[p].fs; *fs && c->at.protocols >> p & 1; fs++)
+			if (c->n_server_fs < SERVER_FS)
+				memcpy(&c->server_fs[c->n_server_fs++], *fs, strnlen(*fs, 8));
+}
+
 /* Whether programs are told of all changes of SunRPC's transports. */
 static bool transports_told(struct feature *f)
 {
@@ -356,6 +365,8 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	conf_set_files(c, sc, f);
 	if (plan_asked(sc) & ASK_SERVERS)
 		conf_set_servers(&c->at, f);
+	if (c->async)
+		conf_set_server_fs(c);
 	c->transports_told = c->at.rpc_msg && transports_told(f);
 	/* programs for a module that is not loaded now are not loaded either */
 	c->servers = c->waits && !c->n_devs && c->at.protocols;

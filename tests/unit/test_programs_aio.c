@@ -279,6 +279,31 @@ static void test_later(void **state)
 	is_over();
 }
 
+/* An iocb on a file system with a traced server waits for the server's answer, whoever ends it; on
+ * another file system, for nothing that is known. */
+static void test_server(void **state)
+{
+	(void)state;
+	for (int traced = 0; traced < 2; traced++) {
+		start();
+		file_init(&file, "virtiofs", 5, 23, S_IFREG);
+		if (traced) {
+			conf.n_server_fs = 2;
+			memcpy(conf.server_fs, "nfs4\0\0\0\0virtiofs", 16);
+		}
+		aio_in(&a);
+		tick(2);
+		aio_out(&a, 0);
+		tick(5);
+		cpu_is(1, &kworker);
+		aio_ends(&a, SIZE);
+		assert_ops(OP_AIO, 1, 7,
+			   STRATA([ST_SYSCALL] = 2, [ST_SERVER] = traced ? 5 : 0,
+				  [ST_SLEEP] = traced ? 0 : 5));
+		is_over();
+	}
+}
+
 /* Another thread submits a request at the address of the first thread's last request. */
 static void test_address_of_another(void **state)
 {
@@ -642,6 +667,7 @@ int main(void)
 		cmocka_unit_test(test_buffered),
 		cmocka_unit_test(test_buffered_after_polls),
 		cmocka_unit_test(test_later),
+		cmocka_unit_test(test_server),
 		cmocka_unit_test(test_address_of_another),
 		cmocka_unit_test(test_fsync),
 		cmocka_unit_test(test_fsync_of_unknown),
