@@ -168,6 +168,12 @@ struct server_members {
 
 enum { SERVER_FS = 16 }; /* most types of file systems that have a server */
 
+/* The first request of a disk in an epoch, in the same ring: user space looks for the disk, which
+ * may be gone before the rows are drained. */
+struct met_disk {
+	unsigned int dev, of_disk; /* of_disk is 1 */
+};
+
 /* A new cgroup, in the ring that also wakes user space. */
 struct made_cgroup {
 	unsigned long long id;

@@ -290,6 +290,14 @@ static __always_inline struct rq_sums *request_row_hashed(const struct io_state 
 	return sums;
 }
 
+/* @dev has its first row. */
+static __always_inline void disk_tell(u32 dev)
+{
+	struct met_disk met = { .dev = dev, .of_disk = 1 };
+
+	bpf_ringbuf_output(&wakes, &met, sizeof(met), 0);
+}
+
 /* The row of @io in the @even epoch or in the odd one. Counts @n requests in @bucket of its
  * histogram. */
 static __always_inline struct rq_sums *request_row(const struct io_state *io, u32 bucket, u32 n,
@@ -303,8 +311,11 @@ static __always_inline struct rq_sums *request_row(const struct io_state *io, u3
 		return request_row_hashed(io, bucket, n, even);
 	what = REQUESTS_WHAT(io->op, io->bio_based);
 	slot = slot_first(dev, what);
-	if (!slot_is_of(slot, dev, what))
+	if (!slot_is_of(slot, dev, what)) {
 		slot = slot_find(dev, what);
+		if (slot & SLOT_NEW)
+			disk_tell(io->dev);
+	}
 	if (slot != ROW_SLOTS) {
 		i = SLOT_CELL(current_cpu() % RQ_CPUS, !even, slot % ROW_SLOTS);
 		cell = CONF(rq_in_cells) ? bpf_map_lookup_elem(&slot_cells, &i)

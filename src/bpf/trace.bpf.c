@@ -739,7 +739,7 @@ int on_split(u64 *ctx)
 	return 0;
 }
 
-/* bdev_read_page(bdev, sector, page) and bdev_write_page(bdev, sector, page, control), before 6.3 */
+/* Before 6.3: bdev_read_page(bdev, sector, page), bdev_write_page(bdev, sector, page, control). */
 SEC("?fentry/bdev_read_page")
 int on_page_read(u64 *ctx)
 {

@@ -48,6 +48,7 @@ void catalog_done(struct catalog *c)
 	free(c->threads);
 	texts_free(&c->cgroups);
 	texts_free(&c->devices);
+	devices_done(&c->disks);
 	texts_free(&c->containers);
 	texts_free(&c->texts);
 	texts_free(&c->commands);
@@ -173,6 +174,21 @@ static int fs_add(struct catalog *c, const struct stored_name *n, const char *te
 	return 0;
 }
 
+static int disk_add(struct catalog *c, const struct stored_name *n, const char *text)
+{
+	struct device device = { .dev = n->id >> 32 };
+
+	if (!device.dev || n->text_len >= DEVICE_NAME)
+		return -EBADMSG;
+	memcpy(device.name, text, n->text_len);
+	if (!devices_find(&c->disks, device.dev)) {
+		devices_add(&c->disks, &device);
+		devices_sort(&c->disks);
+	}
+	devices_link(&c->disks, device.dev, (unsigned int)n->id);
+	return 0;
+}
+
 static int name_add(struct catalog *c, const struct stored_name *n, const char *text)
 {
 	switch (n->type) {
@@ -190,6 +206,8 @@ static int name_add(struct catalog *c, const struct stored_name *n, const char *
 		return text_add(&c->texts, n, text);
 	case NAME_COMMAND:
 		return command_add(c, n, text);
+	case NAME_DISK:
+		return disk_add(c, n, text);
 	case NAME_FS:
 		return fs_add(c, n, text);
 	default:

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/devices.h"
 #include "capture/rowpack.h"
 #include "event.h"
 
@@ -38,6 +39,7 @@ struct catalog {
 	size_t n_files, n_threads, files_cap, threads_cap;
 	struct catalog_text *cgroups, *devices, *containers, *texts;
 	struct catalog_text *commands; /* by pid; the last of each */
+	struct devices disks;          /* noted while it was recorded, and what they lie on */
 	char **old_commands;           /* earlier ones, which threads may have */
 	size_t n_old, old_cap;
 	uint64_t version; /* grows with each chunk of names: the chunk may replace names */

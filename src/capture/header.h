@@ -27,7 +27,14 @@ struct header_mount {
 };
 
 /* Figures that may be missing, other than strata. */
-enum { MISSING_IN_REQUESTS, MISSING_IN_URING, MISSING_IN_AIO, MISSING_IN_FAULTS, MISSING_IN_PAGES, MISSING_IN_N };
+enum {
+	MISSING_IN_REQUESTS,
+	MISSING_IN_URING,
+	MISSING_IN_AIO,
+	MISSING_IN_FAULTS,
+	MISSING_IN_PAGES,
+	MISSING_IN_N
+};
 
 /* The names of MISSING_IN_* in a header. */
 extern const char *const header_missing_names[MISSING_IN_N];

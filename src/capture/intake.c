@@ -6,11 +6,13 @@
 
 #include <uthash.h>
 
+#include "base/clock.h"
 #include "capture/batch.h"
 #include "capture/recording.h"
 #include "capture/segments.h"
 #include "cell.h"
 #include "host/container.h"
+#include "host/devices.h"
 #include "host/lookup.h"
 #include "host/mounts.h"
 #include "host/processes.h"
@@ -189,6 +191,26 @@ static void write_text(struct intake *in, enum stored_name_type type, uint64_t i
 	writer_name(in->w, &n, text);
 }
 
+/* Writes the disk @dev, and what lies below and above: the header has only those of the start. */
+static void disks_note(struct intake *in, unsigned int dev)
+{
+	struct devices around = {};
+	uint64_t now = clock_ns();
+
+	if (!DEV_MAJOR(dev))
+		return;
+	devices_around(&around, dev);
+	for (size_t i = 0; i < around.n; i++)
+		if (around.list[i].name[0])
+			write_text(in, NAME_DISK, (uint64_t)around.list[i].dev << 32, now,
+				   around.list[i].name);
+	for (size_t i = 0; i < around.n_links; i++)
+		write_text(in, NAME_DISK,
+			   (uint64_t)around.links[i].upper << 32 | around.links[i].lower, now,
+			   devices_find(&around, around.links[i].upper)->name);
+	devices_done(&around);
+}
+
 static void device_meet(struct intake *in, unsigned int dev)
 {
 	char name[PATH_BYTES];
@@ -199,6 +221,7 @@ static void device_meet(struct intake *in, unsigned int dev)
 		mounts_read(&in->mounts); /* on failure, some names are numbers */
 	lookup_dev(&in->mounts, dev, name, sizeof(name));
 	write_text(in, NAME_DEVICE, dev, 0, name);
+	disks_note(in, dev);
 }
 
 /* Writes the name of the container of @cgroup. Returns false if the name is not known. */

@@ -75,6 +75,7 @@ static int names_read(struct recording *r, struct reason *why)
 	if (reader_rows(&r->reader, STORED_COLUMNS(struct stored_name), &rows, why))
 		return -1;
 	err = catalog_add(&r->catalog, &rows);
+	devices_merge(&r->header.devices, &r->catalog.disks);
 	return err ? chunk_failed(r, err, why) : 0;
 }
 

@@ -259,6 +259,8 @@ enum stored_name_type {
 	NAME_CONTAINER, /* id that of a cgroup in it; text: "NAMESPACE/POD/NAME", or "NAME" */
 	NAME_TEXT,      /* id the number of the text; text: address of a server, or procedure */
 	NAME_COMMAND,   /* id the process; text: its command line. Before its threads */
+	NAME_DISK,      /* id dev_t << 32 | dev_t of a device below, 0: none; a when this was
+			 * noted, CLOCK_MONOTONIC ns; text: the kernel's name of the first */
 	NAME_TYPES,
 };
 

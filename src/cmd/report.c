@@ -638,6 +638,8 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 	if (!r->header.devices.n) {
 		r->header.devices = rec.header.devices;
 		rec.header.devices = (struct devices){};
+	} else {
+		devices_merge(&r->header.devices, &rec.header.devices);
 	}
 	event_names_done(&r->names);
 	recording_close(&rec);

@@ -108,7 +108,7 @@ void devices_sort(struct devices *d)
 /* Links are sorted by device numbers, so that equal devices give equal lists. */
 void devices_link(struct devices *d, unsigned int upper, unsigned int lower)
 {
-	const struct device_link link = { upper, lower };
+	const struct device_link link = { upper, lower, 0 };
 	size_t i = d->n_links;
 
 	if (!upper || !lower || upper == lower || d->n_links >= DEVICE_LINKS ||
@@ -117,21 +117,44 @@ void devices_link(struct devices *d, unsigned int upper, unsigned int lower)
 	while (i && (d->links[i - 1].upper > upper ||
 		     (d->links[i - 1].upper == upper && d->links[i - 1].lower > lower)))
 		i--;
-	if (i && !memcmp(&d->links[i - 1], &link, sizeof(link)))
+	if (i && d->links[i - 1].upper == upper && d->links[i - 1].lower == lower) {
+		d->links[i - 1].unseen = 0;
 		return;
+	}
 	memmove(d->links + i + 1, d->links + i, (d->n_links - i) * sizeof(link));
 	d->links[i] = link;
 	d->n_links++;
 }
 
-static void unlink_all(struct devices *d, unsigned int upper)
+/* Before a look at @upper: drops the links that the last two looks did not find. */
+static void links_age(struct devices *d, unsigned int upper)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < d->n_links; i++)
-		if (d->links[i].upper != upper)
-			d->links[n++] = d->links[i];
+	for (size_t i = 0; i < d->n_links; i++) {
+		if (d->links[i].upper == upper && d->links[i].unseen == 2)
+			continue;
+		d->links[i].unseen += d->links[i].upper == upper;
+		d->links[n++] = d->links[i];
+	}
 	d->n_links = n;
+}
+
+void devices_merge(struct devices *d, const struct devices *from)
+{
+	size_t known = d->n;
+
+	if (!from->n)
+		return;
+	for (size_t i = 0; i < from->n; i++) {
+		const struct device key = { .dev = from->list[i].dev };
+
+		if (!known || !bsearch(&key, d->list, known, sizeof(key), by_dev))
+			devices_add(d, &from->list[i]);
+	}
+	devices_sort(d);
+	for (size_t i = 0; i < from->n_links; i++)
+		devices_link(d, from->links[i].upper, from->links[i].lower);
 }
 
 static struct device *device_of(const struct devices *d, unsigned int dev)
@@ -202,7 +225,7 @@ static void device_look(struct devices *d, struct device *e)
 	e->disk = attribute_read(e->dev, "partition", text, sizeof(text))
 			  ? attribute_dev(e->dev, "../dev")
 			  : 0; /* a partition's directory is in its disk's */
-	unlink_all(d, e->dev);
+	links_age(d, e->dev);
 	link_slaves(d, e->dev);
 	if (attribute_read(e->dev, "loop/backing_file", text, sizeof(text)) ||
 	    attribute_read(e->dev, "backing_dev", text, sizeof(text)))
@@ -253,6 +276,25 @@ void devices_meet(struct devices *d, unsigned int dev)
 	for (size_t i = 0; i < d->n_links; i++)
 		if (d->links[i].upper == dev && !device_of(d, d->links[i].lower))
 			device_meet(d, d->links[i].lower);
+}
+
+void devices_around(struct devices *d, unsigned int dev)
+{
+	char path[SYS_PATH], what[SYS_PATH];
+	struct dirent *e;
+	DIR *dir;
+
+	devices_meet(d, dev);
+	sys_path(path, dev, "holders");
+	dir = opendir(path);
+	while (dir && (e = readdir(dir))) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(what, sizeof(what), "holders/%s/dev", e->d_name);
+		devices_meet(d, attribute_dev(dev, what));
+	}
+	if (dir)
+		closedir(dir);
 }
 
 void devices_age(struct devices *d)

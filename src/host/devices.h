@@ -26,6 +26,7 @@ struct device {
 /* @upper lies on @lower; either may be a partition. */
 struct device_link {
 	unsigned int upper, lower;
+	unsigned int unseen; /* looks at @upper that did not find it; the third drops it */
 };
 
 /* Initially all 0. If memory runs out, devices or links are missing. */
@@ -41,8 +42,13 @@ struct devices {
 void devices_read(struct devices *d);
 
 /* Reads @dev and its lower devices again, once after each devices_age(). A device that is gone
- * stays as it was. */
+ * stays as it was. A lower device that was replaced stays for a while: its requests may have been
+ * before. */
 void devices_meet(struct devices *d, unsigned int dev);
+
+/* Reads @dev, its lower devices, and those that lie on @dev itself: pvmove adds a lower device to
+ * one that is known. */
+void devices_around(struct devices *d, unsigned int dev);
 void devices_age(struct devices *d);
 
 void devices_done(struct devices *d);
@@ -51,6 +57,9 @@ void devices_done(struct devices *d);
 void devices_add(struct devices *d, const struct device *device);
 void devices_sort(struct devices *d);
 void devices_link(struct devices *d, unsigned int upper, unsigned int lower);
+
+/* Adds the devices and links of @from, of a later file of the same run. */
+void devices_merge(struct devices *d, const struct devices *from);
 
 /* Returns NULL if there is none. */
 const struct device *devices_find(const struct devices *d, unsigned int dev);

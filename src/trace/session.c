@@ -6,6 +6,7 @@
  * Owns everything the run has in the kernel. Must not print, and does not know command line
  * options.
  */
+#include "host/devices.h"
 #include "trace/session.h"
 
 #include <errno.h>
@@ -278,13 +279,16 @@ static int ring_record(void *ctx, void *data, size_t len)
 	return 0;
 }
 
-/* A new cgroup. Or rows must be drained: session_beat() checks this itself, so such a record only
- * wakes the poller. */
+/* A new cgroup, or a disk with its first request. Or rows must be drained: session_beat() checks
+ * this itself, so such a record only wakes the poller. */
 static int wake_record(void *ctx, void *data, size_t len)
 {
 	const struct made_cgroup *made = data;
+	const struct met_disk *met = data;
 	struct session *s = ctx;
 
+	if (len == sizeof(*met))
+		devices_around(&s->drain.got.devices, met->dev);
 	if (len >= sizeof(*made))
 		cgroups_note(&s->drain.got.cgroups, made->id, made->path);
 	return 0;

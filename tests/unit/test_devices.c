@@ -111,6 +111,31 @@ static void a_header_has_this_machine(void **state)
 	devices_done(&here);
 }
 
+/* Devices noted while it was recorded add to those of the header; known ones keep their names. */
+static void devices_are_merged(void **state)
+{
+	const struct device more[] = { { .name = "other", .dev = DM0 },
+				       { .name = "sdc", .dev = DEV(8, 32) } };
+	struct devices d, later = {};
+
+	(void)state;
+	parse(&d, list_text);
+	devices_add(&later, &more[0]);
+	devices_add(&later, &more[1]);
+	devices_sort(&later);
+	devices_link(&later, DM0, DEV(8, 32));
+	for (int i = 0; i < 2; i++) {
+		devices_merge(&d, &later);
+		assert_int_equal(d.n, 8);
+		assert_string_equal(devices_find(&d, DM0)->name, "dm-0");
+		assert_string_equal(devices_find(&d, DEV(8, 32))->name, "sdc");
+		assert_ends(&d, true, DEV(8, 32), DM0, 0);
+		assert_ends(&d, false, DM1, SDB, DM0);
+	}
+	devices_done(&later);
+	devices_done(&d);
+}
+
 static void hostile_lists(void **state)
 {
 	static const char *const texts[] = {
@@ -292,9 +317,13 @@ static void disks_below_a_file_system(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_lies_on_what), cmocka_unit_test(a_header_has_this_machine),
-		cmocka_unit_test(hostile_lists),     cmocka_unit_test(the_table_is_a_tree),
-		cmocka_unit_test(json_has_parents),  cmocka_unit_test(disks_below_a_file_system),
+		cmocka_unit_test(what_lies_on_what),
+		cmocka_unit_test(a_header_has_this_machine),
+		cmocka_unit_test(devices_are_merged),
+		cmocka_unit_test(hostile_lists),
+		cmocka_unit_test(the_table_is_a_tree),
+		cmocka_unit_test(json_has_parents),
+		cmocka_unit_test(disks_below_a_file_system),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

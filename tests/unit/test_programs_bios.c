@@ -253,7 +253,7 @@ static void test_many_discards(void **state)
 	completes(0);
 	assert_int_equal(requests(RQ_DISCARD).count, 1);
 	assert_int_equal(requests(RQ_DISCARD).tag_ns, ABSORB_WALK + 1);
-	assert_int_equal(((struct sent_request *)messages->data)->merges, BIO_WALK);
+	assert_int_equal(((const struct sent_request *)newest_of_records())->merges, BIO_WALK);
 	assert_int_equal(lost_all(), 0);
 }
 
@@ -1111,13 +1111,13 @@ static void test_merged_before(void **state)
 	is_behind(1, 0, 0);
 	issue(0);
 	completes(0);
-	sent = (const void *)messages->data;
+	sent = newest_of_records();
 	assert_int_equal(sent->merges, 1);
 	bio_init(&io[0].bio, &disk, REQ_OP_WRITE | 1 << 18, 41, 0);
 	EVENT(on_bio_queue, &io[0].bio);
 	gets_request(0);
 	completes(0);
-	sent = (const void *)messages->data;
+	sent = newest_of_records();
 	assert_int_equal(sent->op, RQ_WRITE);
 	assert_int_equal(sent->merges, 0);
 	assert_int_equal(sent->sector, 41);

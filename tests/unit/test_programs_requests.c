@@ -499,7 +499,7 @@ static u64 data_of(u32 who)
 /* The record that was sent last. */
 static void assert_sent(struct r *r)
 {
-	struct sent_request *s = (void *)messages->data;
+	const struct sent_request *s = newest_of_records();
 	u32 id = r->who == NOBODY ? 0 : people[r->who].task.t.pid;
 
 	assert_int_equal(s->what, SENT_REQUEST);

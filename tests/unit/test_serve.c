@@ -231,11 +231,11 @@ static void missing_fill(struct missing *m, const char *reason)
  * hostile. */
 static void test_reasons(void **state)
 {
-	static const char *const names[] = { "syscall", "vfs",     "fs",     "throttle",
-					     "tag",     "queue",   "device", "complete",
-					     "runq",    "preempt", "helper", "sleep",
-					     "lock",    "server",  "reap",   "requests",
-					     "calls",   "uring",   "aio",    "fault" };
+	static const char *const names[] = {
+		"syscall",  "vfs",      "fs",      "throttle", "tag",   "queue", "device",
+		"complete", "runq",     "preempt", "helper",   "sleep", "lock",  "server",
+		"reap",     "requests", "calls",   "uring",    "aio",   "fault", "pages"
+	};
 	enum { NAMES = sizeof(names) / sizeof(*names) };
 	struct missing missing;
 	struct totals t;

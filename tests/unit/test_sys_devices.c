@@ -200,7 +200,7 @@ static void check_links(const struct devices *d, const struct device_link *want,
 }
 
 static const struct device_link all_links[] = {
-	{ LOOP0, SDA2 }, { LOOP1, SDA2 }, { DM0, SDA1 }, { DM0, SDB }, { ZRAM, SDB },
+	{ LOOP0, SDA2, 0 }, { LOOP1, SDA2, 0 }, { DM0, SDA1, 0 }, { DM0, SDB, 0 }, { ZRAM, SDB, 0 },
 };
 
 static void all_devices_are_read(void **state)
@@ -245,7 +245,8 @@ static void a_device_is_met(void **state)
 	devices_done(&d);
 }
 
-/* Since the last interval it lies on another; one that is gone is as it was. */
+/* Since the last interval it lies on another, and on the former for a while; one that is gone is as
+ * it was. */
 static void devices_change(void **state)
 {
 	char path[PATH_MAX], away[PATH_MAX];
@@ -263,11 +264,23 @@ static void devices_change(void **state)
 		assert_false(d.list[i].fresh);
 	devices_meet(&d, DM0);
 	check_links(&d,
-		    (const struct device_link[]){ { LOOP0, SDA2 },
-						  { LOOP1, SDA2 },
-						  { DM0, SDA2 },
-						  { DM0, SDB },
-						  { ZRAM, SDB } },
+		    (const struct device_link[]){ { LOOP0, SDA2, 0 },
+						  { LOOP1, SDA2, 0 },
+						  { DM0, SDA1, 1 },
+						  { DM0, SDA2, 0 },
+						  { DM0, SDB, 0 },
+						  { ZRAM, SDB, 0 } },
+		    6);
+	for (int i = 0; i < 2; i++) {
+		devices_age(&d);
+		devices_meet(&d, DM0);
+	}
+	check_links(&d,
+		    (const struct device_link[]){ { LOOP0, SDA2, 0 },
+						  { LOOP1, SDA2, 0 },
+						  { DM0, SDA2, 0 },
+						  { DM0, SDB, 0 },
+						  { ZRAM, SDB, 0 } },
 		    5);
 	assert_true(devices_find(&d, DM0)->fresh);
 	assert_false(devices_find(&d, SDB)->fresh);

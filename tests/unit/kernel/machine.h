@@ -552,6 +552,16 @@ static void assert_ops(u32 kind, u64 count, u64 max_ns, const u64 strata[ST_N])
 	assert_int_equal(s.max_ns, max_ns);
 }
 
+/* The newest record of any kind: messages that only wake user space are none. */
+static const void *newest_of_records(void)
+{
+	struct message *m = messages;
+
+	while (m && m->ring == (const void *)&wakes)
+		m = m->next;
+	return m ? m->data : NULL;
+}
+
 /* The newest record of a slow operation; valid for two more calls. */
 static const struct slow_op *newest_record(void)
 {
