@@ -266,7 +266,7 @@ struct bpf_conf {
 	unsigned char n_server_fs;
 	/* the first 8 bytes of the names of file system types whose server is traced */
 	unsigned long long server_fs[SERVER_FS];
-	unsigned char daemons;       /* rows of FUSE tell what the daemon's thread did */
+	unsigned char daemons;                  /* rows of FUSE tell what the daemon's thread did */
 	unsigned char op_accesses, rq_accesses; /* operations by file, requests by disk have
 						 * patterns; with access_slots */
 	unsigned char served;                   /* requests to nfsd or ksmbd are operations */

@@ -118,7 +118,7 @@ void devices_link(struct devices *d, unsigned int upper, unsigned int lower)
 		     (d->links[i - 1].upper == upper && d->links[i - 1].lower > lower)))
 		i--;
 	if (i && d->links[i - 1].upper == upper && d->links[i - 1].lower == lower) {
-		d->links[i - 1].unseen = 0;
+		d->links[i - 1].looks_without = 0;
 		return;
 	}
 	memmove(d->links + i + 1, d->links + i, (d->n_links - i) * sizeof(link));
@@ -132,9 +132,9 @@ static void links_age(struct devices *d, unsigned int upper)
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->n_links; i++) {
-		if (d->links[i].upper == upper && d->links[i].unseen == 2)
+		if (d->links[i].upper == upper && d->links[i].looks_without == 2)
 			continue;
-		d->links[i].unseen += d->links[i].upper == upper;
+		d->links[i].looks_without += d->links[i].upper == upper;
 		d->links[n++] = d->links[i];
 	}
 	d->n_links = n;

@@ -26,7 +26,7 @@ struct device {
 /* @upper lies on @lower; either may be a partition. */
 struct device_link {
 	unsigned int upper, lower;
-	unsigned int unseen; /* looks at @upper that did not find it; the third drops it */
+	unsigned int looks_without; /* looks at @upper that did not find it; the third drops it */
 };
 
 /* Initially all 0. If memory runs out, devices or links are missing. */
