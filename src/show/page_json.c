@@ -291,8 +291,9 @@ static int examples_find(struct examples *e, const struct latencies *l, size_t r
 	for (size_t i = 0; i < l->n_all; i++)
 		example_add(e, &l->all[i]);
 	for (size_t i = 0; i < n && !rows[i]->key.is_request && e->n < room; i++)
-		for (size_t k = 0; k < LATENCY_JOINED * LATENCY_HALVES; k++)
-			example_add(e, &rows[i]->halves[0][k]);
+		for (size_t joined = 0; joined < LATENCY_JOINED; joined++)
+			for (size_t half = 0; half < LATENCY_HALVES; half++)
+				example_add(e, &rows[i]->halves[joined][half]);
 	for (size_t i = 0; i < n && !rows[i]->key.is_request && e->n < room; i++)
 		for (size_t k = 0; k < CUBE_BINS; k++)
 			example_add(e, &rows[i]->longest[k]);
