@@ -125,7 +125,7 @@ static int sort_resolve(const struct top *t, struct reason *why)
 	if (has_column(t, t->sort))
 		return 0;
 	for (const struct column *col = c.list; column_is(col); col++)
-		if (has_column(t, col->name))
+		if (col->name && has_column(t, col->name)) /* command lines have no order */
 			snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
 				 *names ? ", " : "", col->name);
 	reason_set(why, EXIT_USAGE, "no column '%.60s'%s", t->sort,
