@@ -392,7 +392,7 @@ static __always_inline struct pt_regs *current_regs(void)
 }
 
 /*
- * WHAT a file that overlayfs maps has the path of the layer below in file.f_path; the path that
+ * WHAT  a file that overlayfs maps has the path of the layer below in file.f_path; the path that
  *       the user opened is in backing_file.user_path
  * WHEN  6.7
  * DROP  with the last older kernel in tests/vm/kernels.txt

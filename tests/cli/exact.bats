@@ -221,8 +221,10 @@ source, target = os.open(sys.argv[1], os.O_RDONLY), os.open(sys.argv[2], os.O_CR
 os.copy_file_range(source, target, 1009)
 os.sendfile(target, source, 0, 101)' "$dir/from" "$dir/to"
 	"$iostrata" report -j --by file "$tmp/copy.ios" >"$tmp/out"
-	json --arg f "$dir/from" '[.ops[] | select(.key == $f and .op == "copy") | [.count, .bytes]] == [[2, 1110]]' "$tmp/out"
-	json --arg f "$dir/to" '[.ops[] | select(.key == $f and .op == "copy_to") | [.count, .bytes]] == [[2, 1110]]' "$tmp/out"
+	json --arg f "$dir/from" \
+		'[.ops[] | select(.key == $f and .op == "copy") | [.count, .bytes]] == [[2, 1110]]' "$tmp/out"
+	json --arg f "$dir/to" \
+		'[.ops[] | select(.key == $f and .op == "copy_to") | [.count, .bytes]] == [[2, 1110]]' "$tmp/out"
 	for file in from to; do
 		"$iostrata" report -j --file "$dir/$file" --op copy "$tmp/copy.ios" >"$tmp/out"
 		json '[.ops[] | [.op, .count, .bytes]] == [["copy", 2, 1110]]' "$tmp/out"

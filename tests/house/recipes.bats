@@ -71,7 +71,7 @@ setup_file() {
 		const struct cmd cmd_tried = { "tried", &table, tried, false };
 		""", encoding="utf-8")
 		edit("src/run/cmd.h", "cmd_top, cmd_watch;", "cmd_top, cmd_watch, cmd_tried;")
-		edit("src/main.c", "&cmd_export, &cmd_doctor,", "&cmd_export, &cmd_doctor, &cmd_tried,")
+		edit("src/main.c", "&cmd_doctor,", "&cmd_doctor, &cmd_tried,")
 	PY
 	# shellcheck disable=SC2119
 	make OPT='-O0 -Wno-format-truncation' build/iostrata >"$BATS_FILE_TMPDIR/log" 2>&1 || {
@@ -133,7 +133,7 @@ setup_file() {
 			struct breakdown_view view = { .missing = &missing };
 			struct totals totals = {};
 
-			totals_init(&totals, BY_NONE, 20, 10);
+			totals_init(&totals, BY_NONE, 20, 10, SERIES_MIN);
 			return metrics_write(stdout, &(struct metrics){ &totals, "1", &view }, false);
 		}
 	C
