@@ -9,7 +9,12 @@
 #include "base/text.h"
 #include "show/explain.h"
 
-enum { WIDTH = 80, SAME_SHOWN = 3, STRATA_SHOWN = 3 };
+enum {
+	WIDTH = 80,
+	SAME_SHOWN = 3,
+	STRATA_SHOWN = 3,
+	STRATUM_PERCENT = 5, /* a smaller part of the difference is not told */
+};
 
 #define GREY  "\033[90m"
 #define BOLD  "\033[1m"
@@ -78,50 +83,6 @@ static struct text_num expected_text(double n)
 	return t;
 }
 
-static int answer_found(char **ret, const struct explain_view *v, const char *begin)
-{
-	const struct explain *e = v->e;
-	const struct explain_finding *f = &e->findings[0];
-
-	return asprintf(ret,
-			"%s %s of these were %s, %s of the others were (%s; chance would give %s, "
-			"at most %s).",
-			begin, share_text(f->slow, e->n_slow).s, f->text,
-			share_text(f->others, others_of(e)).s, lift_text(e, f).s,
-			expected_text(f->expected).s, text_count(f->at_most).s);
-}
-
-char *explain_answer(const struct explain_view *v)
-{
-	const struct explain *e = v->e;
-	char begin[160], *text = NULL;
-	int len;
-
-	snprintf(begin, sizeof(begin), "%s of %s %s took more than %s.", text_count(e->n_slow).s,
-		 text_count(e->n).s, v->noun, text_ns(e->threshold_ns).s);
-	if (!e->n)
-		len = asprintf(&text, "This recording has no matching %s%s%s.", v->noun,
-			       v->conf->disk ? " of " : "", v->conf->disk ? v->conf->disk : "");
-	else if (!e->n_slow && v->conf->percentile > 0 && e->n * (100 - v->conf->percentile) < 100)
-		len = asprintf(&text, "There are too few %s for this percentile: %s.", v->noun,
-			       text_count(e->n).s);
-	else if (!e->n_slow)
-		len = asprintf(&text, "None of %s %s took more than %s.", text_count(e->n).s,
-			       v->noun, text_ns(e->threshold_ns).s);
-	else if (!others_of(e))
-		len = asprintf(&text, "%s All of them did, so there are no others to compare with.",
-			       begin);
-	else if (e->n_slow < EXPLAIN_LEAST)
-		len = asprintf(&text, "%s These are too few to tell a cause from chance.", begin);
-	else if (!e->n_chosen)
-		len = asprintf(&text,
-			       "%s These have nothing in common that chance does not explain.",
-			       begin);
-	else
-		len = answer_found(&text, v, begin);
-	return len < 0 ? NULL : text;
-}
-
 /* The mean of a sum, or 0. */
 static double mean_of(uint64_t sum, uint64_t n)
 {
@@ -149,37 +110,131 @@ static int stratum_next(const struct explain *e, double below)
 	return best;
 }
 
-/* Where slow operations spent more time than the others. */
-static void put_where(struct explain_out *t)
+/* How many are slow, and how long these took. */
+static void say_slow(FILE *f, const struct explain_view *v)
 {
-	const struct explain *e = t->v->e;
-	double slow = 0, others = 0, below = INFINITY;
-	char *text = NULL;
-	size_t len;
-	FILE *f;
+	const struct explain *e = v->e;
+	double slow = 0, others = 0;
+
+	if (!e->n) {
+		fprintf(f, "This recording has no matching %s%s%s.", v->noun,
+			v->conf->disk ? " of " : "", v->conf->disk ? v->conf->disk : "");
+		return;
+	}
+	if (!e->n_slow) {
+		if (v->conf->percentile > 0 && e->n * (100 - v->conf->percentile) < 100)
+			fprintf(f, "There are too few %s for this percentile: %s.", v->noun,
+				text_count(e->n).s);
+		else
+			fprintf(f, "None of %s %s took more than %s.", text_count(e->n).s, v->noun,
+				text_ns(e->threshold_ns).s);
+		return;
+	}
+	for (int st = 0; st < ST_N; st++) {
+		slow += mean_of(e->slow_ns[st], e->n_slow);
+		others += mean_of(e->others_ns[st], others_of(e));
+	}
+	fprintf(f, "%s of %s %s took more than %s: on average %s", text_count(e->n_slow).s,
+		text_count(e->n).s, v->noun, text_ns(e->threshold_ns).s, text_ns(slow).s);
+	if (others_of(e))
+		fprintf(f, ", the others %s", text_ns(others).s);
+	fprintf(f, ".");
+}
+
+/* In which strata slow ones spent more time than the others, and which part of the difference that
+ * is. */
+static void say_waited(FILE *f, const struct explain_view *v)
+{
+	const struct explain *e = v->e;
+	double all = 0, below = INFINITY, part;
 	int st;
 
 	if (!e->n_slow || !others_of(e))
 		return;
-	for (st = 0; st < ST_N; st++) {
-		slow += mean_of(e->slow_ns[st], e->n_slow);
-		others += mean_of(e->others_ns[st], others_of(e));
+	for (st = 0; st < ST_N; st++)
+		all += more_of(e, st);
+	for (int i = 0; i < STRATA_SHOWN && (st = stratum_next(e, below)) < ST_N; i++) {
+		below = more_of(e, st);
+		part = all > below ? below / all : 1;
+		if (i && part * 100 < STRATUM_PERCENT)
+			break;
+		fprintf(f, "%s %s +%s (%.0f %%)", i ? "," : "They waited for:", stratum_label(st),
+			text_ns(below).s, part * 100);
 	}
-	f = open_memstream(&text, &len);
-	if (f) {
-		fprintf(f, "On average the slow ones took %s, the others %s", text_ns(slow).s,
-			text_ns(others).s);
-		for (int i = 0; i < STRATA_SHOWN && (st = stratum_next(e, below)) < ST_N; i++) {
-			below = more_of(e, st);
-			fprintf(f, "%s +%s %s", i ? "," : ":", text_ns(below).s, stratum_label(st));
-		}
+	if (below < INFINITY)
 		fprintf(f, ".");
-		if (fclose(f)) {
-			free(text);
-			text = NULL;
-		}
+}
+
+/* What the slow ones have in common. */
+static void say_common(FILE *f, const struct explain_view *v)
+{
+	const struct explain *e = v->e;
+	const struct explain_finding *first = e->findings;
+
+	if (!e->n_slow)
+		return;
+	if (!others_of(e))
+		fprintf(f, "All of them did, so there are no others to compare with.");
+	else if (e->n_slow < EXPLAIN_LEAST)
+		fprintf(f, "These are too few to tell a cause from chance.");
+	else if (!e->n_chosen)
+		fprintf(f, "These have nothing in common that chance does not explain.");
+	else
+		fprintf(f, "%s of these were %s, %s of the others were.",
+			share_text(first->slow, e->n_slow).s, first->text,
+			share_text(first->others, others_of(e)).s);
+}
+
+typedef void say_fn(FILE *f, const struct explain_view *v);
+
+static say_fn *const answer_says[] = { say_slow, say_waited, say_common };
+
+enum { ANSWER_SENTENCES = sizeof(answer_says) / sizeof(*answer_says) };
+
+/* What @say writes, for free(). Returns NULL if out of memory. */
+static char *said(say_fn *say, const struct explain_view *v)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	say(f, v);
+	if (!fclose(f))
+		return text;
+	free(text);
+	return NULL;
+}
+
+char *explain_answer(const struct explain_view *v)
+{
+	char *text = strdup(""), *one, *both;
+
+	for (int i = 0; i < ANSWER_SENTENCES && text; i++) {
+		one = said(answer_says[i], v);
+		if (!one || asprintf(&both, "%s%s%s", text, *text && *one ? " " : "", one) < 0)
+			both = NULL;
+		free(one);
+		free(text);
+		text = both;
 	}
-	put_owned(t, text, 0, 0);
+	return text;
+}
+
+/* The answer, each sentence on new lines. The findings tell what they have in common. */
+static void put_answer(struct explain_out *t)
+{
+	int n = ANSWER_SENTENCES - (t->v->e->n_chosen ? 1 : 0);
+	char *one;
+
+	for (int i = 0; i < n; i++) {
+		one = said(answer_says[i], t->v);
+		if (one && !*one)
+			free(one);
+		else
+			put_owned(t, one, 0, 0);
+	}
 }
 
 static void put_counts(struct explain_out *t, const struct explain_finding *f)
@@ -334,8 +389,7 @@ int explain_text(FILE *f, const struct explain_view *v)
 	const struct explain *e = v->e;
 
 	put_lost(&t);
-	put_owned(&t, explain_answer(v), 0, 0);
-	put_where(&t);
+	put_answer(&t);
 	for (size_t i = 0; i < e->n_chosen; i++)
 		put_finding(&t, i);
 	if (e->n_chosen && !e->uncovered)

@@ -21,12 +21,13 @@ setup_file() {
 	grep -v '^   iostrata report ' "$tmp/out" >"$tmp/lines"
 	fits_80_columns "$tmp/lines"
 	tr -s ' \n' ' ' <"$tmp/out" >"$tmp/line"
-	grep -qE '^[0-9]+ of [0-9,]+ fsyncs took more than [0-9.]+ ms\. ' "$tmp/line"
-	grep -qE ' ms\. [0-9]+ % of these were beside discards on vda, [0-9.]+ % of the others were \(' "$tmp/line"
-	grep -qE ' were \([0-9.]+ times as often; chance would give [0-9.]+, at most [0-9]+\)\. ' "$tmp/line"
+	grep -qE '^[0-9]+ of [0-9,]+ fsyncs took more than [0-9.]+ ms: on average [0-9.]+ ms, the others [0-9.]+ [mu]s\. ' \
+		"$tmp/line"
+	grep -qE ' [mu]s\. They waited for: device \+[0-9.]+ ms \([0-9]+ %\)' "$tmp/line"
 	[[ $output == *$'\n1. beside discards on vda\n'* && $output == *"slow ones ("*") are in no finding."* ]]
 	[[ $output == *"not in this recording: the CPU, who woke the thread, who held a lock"* ]]
 	expect 0 explain -j discard.ios 'fsync>p99'
+	json '.answer | test(" They waited for: device .* % of these were beside discards on vda, [0-9.]+ % of the others were[.]$")'
 	json '.schema == "iostrata.explain/1" and .count > 3800 and
 		.slow * 100 <= .count and .slow * 100 > .count - 200 and
 		.threshold_ns > 10000000 and .window_ns < 2000000 and .tests > 100 and .missing[0] == "the CPU" and

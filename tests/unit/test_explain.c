@@ -114,6 +114,48 @@ static bool is_right(const struct explain *e, const struct planted_cause *cause)
 	return e->n_chosen && f->attribute == cause->attribute && strstr(f->text, cause->text);
 }
 
+/* The answer in text, with all spaces and line ends as one space. For free(). */
+static char *shown_in_line(const struct explain *e, const struct explain_conf *conf)
+{
+	char *text = shown(e, conf), *to = text;
+
+	for (const char *from = text; *from; from++)
+		if (*from != ' ' && *from != '\n')
+			*to++ = *from;
+		else if (to > text && to[-1] != ' ')
+			*to++ = ' ';
+	*to = '\0';
+	return text;
+}
+
+/* The strata in which slow ones spent more time come before all findings. */
+static void strata_are_told_first(void **state)
+{
+	static const char *const causes[] = { "lock", "none" };
+	struct explain_conf conf;
+	struct explain e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+		FILE *f = recording_make(causes[i], false, 7, OPS);
+		char *text, *waited, *finding;
+
+		assert_int_equal(ask(f, "fsync>p99", &e, &conf), 0);
+		text = shown_in_line(&e, &conf);
+		waited = strstr(text, "s. They waited for: ");
+		finding = strstr(text,
+				 i ? " These have nothing in common" : " 1. longest in stratum");
+		assert_true(waited && finding && waited < finding);
+		assert_non_null(strstr(text, " operations took more than "));
+		assert_non_null(strstr(text, " ms: on average "));
+		if (!i)
+			assert_memory_equal(waited, "s. They waited for: lock +", 26);
+		free(text);
+		explain_done(&e);
+		fclose(f);
+	}
+}
+
 /* At least 29 of 30 causes are the first finding, with most of the slow operations. */
 static void planted_is_first(void **state)
 {
@@ -459,6 +501,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(planted_is_first),
+		cmocka_unit_test(strata_are_told_first),
 		cmocka_unit_test(nothing_is_found_in_noise),
 		cmocka_unit_test(short_ones_are_explained),
 		cmocka_unit_test(cut_off_ones_are_explained),
