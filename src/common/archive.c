@@ -90,23 +90,83 @@ static int file_add(struct tables *t, const char *file, struct reason *why)
 	return got;
 }
 
+/* A recording to be added, and its place in the order of partitions. */
+struct ordered {
+	const char *file;
+	char *host; /* owned; NULL: no name, or by hours only */
+	uint64_t realtime_ns;
+	int nth;
+};
+
+static int ordered_compare(const void *a, const void *b)
+{
+	const struct ordered *x = a, *y = b;
+	int by_host = strcmp(x->host ? x->host : "", y->host ? y->host : "");
+
+	if (by_host || x->realtime_ns != y->realtime_ns)
+		return by_host ? by_host : x->realtime_ns < y->realtime_ns ? -1 : 1;
+	return x->nth - y->nth;
+}
+
+/* A recording that cannot be read, and one from a pipe, is first: file_add() tells the reason. */
+static void order_read(struct ordered *o, bool by_host)
+{
+	struct recording rec;
+	struct reason none;
+	FILE *f = strcmp(o->file, "-") ? fopen(o->file, "re") : NULL;
+
+	if (!f)
+		return;
+	if (!recording_open(&rec, f, o->file, &none)) {
+		o->realtime_ns = rec.header.realtime_ns;
+		if (by_host && rec.header.host)
+			o->host = strdup(rec.header.host);
+	}
+	recording_close(&rec);
+	fclose(f);
+}
+
+/* The @n recordings @files in the order in which to add them; the caller frees by ordered_free().
+ * Returns NULL if out of memory. */
+static struct ordered *ordered_new(char *const *files, int n, const struct tables_conf *conf)
+{
+	struct ordered *list = calloc(n, sizeof(*list));
+
+	for (int i = 0; i < n && list; i++) {
+		list[i].file = files[i];
+		list[i].nth = i;
+		if (n > 1 && (conf->by_host || conf->by_hour))
+			order_read(&list[i], conf->by_host);
+	}
+	if (list)
+		qsort(list, n, sizeof(*list), ordered_compare);
+	return list;
+}
+
+static void ordered_free(struct ordered *list, int n)
+{
+	for (int i = 0; i < n && list; i++)
+		free(list[i].host);
+	free(list);
+}
+
 int archive_tables(char *const *files, int n, const struct tables_conf *conf,
 		   struct tables_counts *ret_counts, struct reason *why)
 {
 	struct tables *t = parquet_tables_new(conf);
-	int got = 0, damaged = 0;
+	struct ordered *order = ordered_new(files, n, conf);
+	int got = t && order ? 0 : reason_no_memory(why), damaged = 0;
 
-	if (!t)
-		return reason_no_memory(why);
 	for (int i = 0; i < n && got >= 0; i++) {
-		got = file_add(t, files[i], why);
+		got = file_add(t, order[i].file, why);
 		if (got > 0)
 			damaged = cmd_fail(why) > 0;
 	}
 	if (got >= 0)
 		got = parquet_tables_end(t, why);
-	*ret_counts = *parquet_tables_counted(t);
+	*ret_counts = t ? *parquet_tables_counted(t) : (struct tables_counts){};
 	parquet_tables_free(t);
+	ordered_free(order, n);
 	return got < 0 ? -1 : damaged;
 }
 

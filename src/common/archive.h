@@ -18,8 +18,9 @@ const char *archive_to_servers(char buf[64], uint64_t n);
 void archive_say(FILE *f, const char *dir, const struct otf2_counts *counts);
 
 /* Exports the @n recordings @files, "-" for the standard input, into tables in @conf->dir. Reports
- * a damaged recording on stderr, and goes on with the others. 0; 1: a recording was damaged; -1
- * with @why. */
+ * a damaged recording on stderr, and goes on with the others. With partitions, takes the recordings
+ * in the order of their hosts and times, so that a partition has one file of each table. 0; 1: a
+ * recording was damaged; -1 with @why. */
 int archive_tables(char *const *files, int n, const struct tables_conf *conf,
 		   struct tables_counts *ret_counts, struct reason *why);
 

@@ -129,11 +129,15 @@ struct table_file {
 	char *path; /* the temporary name; owned */
 };
 
-/* The files of one hour, or of all hours. */
+/* The files of one partition, or of all rows. They stay open for the next recording of this host
+ * and hour. */
 struct part {
 	bool used;
-	int64_t hour;  /* since 1970 */
-	uint64_t last; /* tables.looked of its last use */
+	char host[HOST_LEN + 1]; /* "": no partitions by host, or no name */
+	int64_t hour;            /* since 1970 */
+	uint64_t last;           /* tables.looked of its last use */
+	bool has_rec;            /* rows of tables.rec are in the files */
+	char *about;             /* the recordings before: elements of a list in JSON; or NULL */
 	struct table_file files[TABLES];
 };
 
@@ -148,7 +152,6 @@ struct tables {
 	const char *name;
 	struct event_names names;
 	uint64_t told[LOST_N]; /* losses with a time */
-	char *about;           /* the recordings before: elements of a list in JSON; or NULL */
 };
 
 /* Renames the column offset: this is a keyword of SQL. */
@@ -267,9 +270,10 @@ const struct schema parquet_schema = { "iostrata.parquet/1",
 					       "key-value of files of export --to parquet",
 				       .first = &recording_object };
 
-/* The elements so far, and the recording being added; the caller frees. Returns NULL if out of
- * memory. */
-static char *about_text(const struct tables *t, bool over, const char *damage)
+/* The elements of @part so far, and the recording being added if it is in @part; the caller frees.
+ * Returns NULL if out of memory. */
+static char *about_text(const struct tables *t, const struct part *part, bool over,
+			const char *damage)
 {
 	char *text = NULL;
 	size_t len;
@@ -278,10 +282,10 @@ static char *about_text(const struct tables *t, bool over, const char *damage)
 
 	if (!j.out.f)
 		return NULL;
-	if (t->about)
-		text_put(&j.out, "%s", t->about);
-	j.comma = t->about;
-	if (t->rec)
+	if (part->about)
+		text_put(&j.out, "%s", part->about);
+	j.comma = part->about;
+	if (part->has_rec)
 		json_recording(&j, t, over, damage);
 	err = text_end(&j.out);
 	if (!fclose(j.out.f) && !err)
@@ -290,11 +294,11 @@ static char *about_text(const struct tables *t, bool over, const char *damage)
 	return NULL;
 }
 
-/* A list of all recordings with rows in the files; the caller frees. Returns NULL if out of
- * memory. */
-static char *about_list(const struct tables *t)
+/* A list of all recordings with rows in the files of @part; the caller frees. Returns NULL if out
+ * of memory. */
+static char *about_list(const struct tables *t, const struct part *part)
 {
-	char *about = about_text(t, false, NULL), *list = NULL;
+	char *about = about_text(t, part, false, NULL), *list = NULL;
 
 	if (!about || asprintf(&list, "[%s]", about) < 0)
 		list = NULL;
@@ -422,13 +426,14 @@ static int file_failed(const struct table_file *f, int err, struct reason *why)
 }
 
 /* Completes a file. Returns 0, or -1 with @why. */
-static int file_close(struct tables *t, struct table_file *f, int table, struct reason *why)
+static int file_close(struct tables *t, struct part *part, int table, struct reason *why)
 {
+	struct table_file *f = &part->files[table];
 	struct parquet_pair pairs[] = {
 		{ "iostrata.table", table_names[table] },
 		{ "iostrata.recordings", NULL },
 	};
-	char *about = about_list(t);
+	char *about = about_list(t, part);
 	int err = about ? 0 : -ENOMEM;
 
 	pairs[1].value = about;
@@ -455,8 +460,10 @@ static int part_close(struct tables *t, struct part *part, struct reason *why)
 
 	for (int i = 0; i < TABLES && !err; i++)
 		if (part->files[i].p)
-			err = file_close(t, &part->files[i], i, why);
-	part->used = false;
+			err = file_close(t, part, i, why);
+	free(part->about);
+	part->about = NULL;
+	part->has_rec = part->used = false;
 	return err;
 }
 
@@ -469,8 +476,8 @@ static int parts_close(struct tables *t, struct reason *why)
 	return err;
 }
 
-/* The part of @hour; ends another part if no part is free. NULL with @why. */
-static struct part *part_make(struct tables *t, int64_t hour, struct reason *why)
+/* A part for @host and @hour; ends another part if no part is free. NULL with @why. */
+static struct part *part_make(struct tables *t, const char *host, int64_t hour, struct reason *why)
 {
 	struct part *part = &t->parts[0];
 
@@ -487,24 +494,29 @@ static struct part *part_make(struct tables *t, int64_t hour, struct reason *why
 	}
 	part->used = true;
 	part->hour = hour;
+	snprintf(part->host, sizeof(part->host), "%s", host);
 	return part;
 }
 
 /* The part of an event that begins at @ns, CLOCK_MONOTONIC. NULL with @why. */
 static struct part *part_find(struct tables *t, uint64_t ns, struct reason *why)
 {
+	const char *host = t->conf.by_host && t->rec->header.host ? t->rec->header.host : "";
 	int64_t hour = 0;
 	struct part *part = NULL;
 
 	if (t->conf.by_hour)
 		hour = divide_down(day_ns(t->rec, ns), 3600 * (int64_t)NS_PER_S);
 	for (int i = 0; i < PARTS && !part; i++)
-		if (t->parts[i].used && t->parts[i].hour == hour)
+		if (t->parts[i].used && t->parts[i].hour == hour &&
+		    !strncmp(t->parts[i].host, host, HOST_LEN))
 			part = &t->parts[i];
 	if (!part)
-		part = part_make(t, hour, why);
-	if (part)
-		part->last = ++t->looked;
+		part = part_make(t, host, hour, why);
+	if (!part)
+		return NULL;
+	part->last = ++t->looked;
+	part->has_rec = true;
 	return part;
 }
 
@@ -539,7 +551,7 @@ static int row_put(struct tables *t, int table, uint64_t ns, const void *row, st
 	err = parquet_row(f->p);
 	if (err)
 		return file_failed(f, err, why);
-	return parquet_rows(f->p) < FILE_ROWS ? 0 : file_close(t, f, table, why);
+	return parquet_rows(f->p) < FILE_ROWS ? 0 : file_close(t, part, table, why);
 }
 
 static int loss_put(struct tables *t, const struct stored_loss *loss, struct reason *why)
@@ -607,24 +619,25 @@ static int recording_begin(struct tables *t, struct reason *why)
 	return err;
 }
 
-/* Adds the recording to the list of recordings before. */
+/* Adds the recording to the lists of recordings before. */
 static int recording_end(struct tables *t, const char *damage, struct reason *why)
 {
-	char *about = about_text(t, true, damage);
-	int err;
+	int err = 0;
 
+	for (int i = 0; i < PARTS && !err; i++) {
+		struct part *part = &t->parts[i];
+		char *about = part->has_rec ? about_text(t, part, true, damage) : NULL;
+
+		if (part->has_rec && !about)
+			err = reason_no_memory(why);
+		if (about) {
+			free(part->about);
+			part->about = about;
+		}
+		part->has_rec = false;
+	}
 	event_names_done(&t->names);
 	memset(t->told, 0, sizeof(t->told));
-	if (!about)
-		return reason_no_memory(why);
-	free(t->about);
-	t->about = about;
-	t->rec = NULL;
-	if (!t->conf.by_host && !t->conf.by_hour)
-		return 0;
-	err = parts_close(t, why);
-	free(t->about); /* the next host has separate files */
-	t->about = NULL;
 	return err;
 }
 
@@ -665,10 +678,11 @@ void parquet_tables_free(struct tables *t)
 {
 	if (!t)
 		return;
-	for (int i = 0; i < PARTS; i++)
+	for (int i = 0; i < PARTS; i++) {
 		for (int k = 0; k < TABLES; k++)
 			file_drop(&t->parts[i].files[k]);
+		free(t->parts[i].about);
+	}
 	event_names_done(&t->names);
-	free(t->about);
 	free(t);
 }

@@ -10,6 +10,9 @@
  * The columns are host, boot id, kernel and time, and then those of event_columns or
  * server_request_columns. A file gets its name when
  * it is complete. If the name exists already, it gets a number: operations-2.parquet.
+ *
+ * Files stay open from recording to recording, and only those of the two last used partitions. So
+ * recordings in the order of hosts, and of their beginning, have one file for each partition.
  */
 #ifndef IOSTRATA_EXPORT_PARQUET_TABLES_H
 #define IOSTRATA_EXPORT_PARQUET_TABLES_H

@@ -190,6 +190,24 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 	[[ -s $tmp/hours/operations/hour=2023-11-14T23/operations.parquet ]]
 }
 
+@test "parquet: recordings of one host and hour share a file, in whatever order they are given" {
+	for n in {1..6}; do # each of two hours
+		"$records" -h "db$((n % 2))" -s "$n" -r $((n * 60)) -g 700000 "$tmp/x$n.ios" 1009
+	done
+	expect 0 export "$tmp"/x{6,1,4,3,2,5}.ios --to parquet --partition host,hour -o "$tmp/t"
+	[[ $(find "$tmp/t" -name '*-*.parquet' | wc -l) == 0 ]]
+	[[ $(find "$tmp/t/operations" -type f | wc -l) == $(find "$tmp/t/operations" -name 'hour=*' | wc -l) ]]
+	[[ $stderr == *": 6,054 operations, "* ]]
+	# each file names its three recordings
+	for of in "$tmp"/t/operations/host=db1/*/operations.parquet; do
+		[[ $(strings -n 100 "$of" | grep -o '"name":"[^"]*x[0-9].ios"' | sort -u | wc -l) == 3 ]]
+	done
+	expect 0 export "$tmp"/x*.ios --to parquet --partition host -o "$tmp/hosts"
+	[[ $(find "$tmp/hosts/operations" -type f | wc -l) == 2 ]]
+	expect 0 export "$tmp"/x*.ios --to parquet --partition hour -o "$tmp/hours"
+	[[ $(find "$tmp/hours" -name '*-*.parquet' | wc -l) == 0 ]]
+}
+
 @test "parquet: --append adds files and changes none" {
 	"$records" "$tmp/a.ios" 1009
 	expect 0 export "$tmp/a.ios" --to parquet --append -o "$tmp/t"

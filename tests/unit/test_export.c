@@ -879,6 +879,15 @@ static void an_hour_has_one_file(void **state)
 	assert_int_equal(counts.files, 4 + 2); /* requests and losses have an empty file each */
 }
 
+/* Two recordings of one hour share its files. */
+static void an_hour_of_two_recordings_has_one_file(void **state)
+{
+	FILE *files[] = { recording_of(small_trace), recording_of(small_trace) };
+
+	(void)state;
+	assert_int_equal(tabled(files, 2, true).files, 3);
+}
+
 static void loses(struct writer *w)
 {
 	writer_loss(w, &(struct stored_loss){ 2000, 3000, LOST_OPS, 5 });
@@ -914,6 +923,7 @@ int main(void)
 		cmocka_unit_test(a_job_has_what_can_be_replayed),
 		cmocka_unit_test(blktrace_has_each_step),
 		cmocka_unit_test(an_hour_has_one_file),
+		cmocka_unit_test(an_hour_of_two_recordings_has_one_file),
 		cmocka_unit_test(losses_have_a_row_each),
 		cmocka_unit_test(tracks_have_their_names_and_arrows_their_calls),
 		cmocka_unit_test(requests_to_servers_are_slices_of_their_server),
