@@ -20,6 +20,7 @@
 enum {
 	PLANTED_THREADS = 16,
 	PLANTED_FILES = 60,
+	PLANTED_VDA_FILES = 45, /* the later ones are on vdb */
 	PLANTED_WINDOWS = 400,
 	PLANTED_VDA = 254 << 20,
 	PLANTED_VDB = 254 << 20 | 16,
@@ -141,7 +142,7 @@ static void planted_names(struct writer *w)
 	planted_thread(w, PLANTED_KWORKER, 801, 801, "kworker/u8:3");
 	planted_thread(w, PLANTED_RIVAL, 900, 900, "rival");
 	for (int i = 1; i <= PLANTED_FILES; i++) {
-		unsigned int dev = i <= 45 ? PLANTED_VDA : PLANTED_VDB;
+		unsigned int dev = i <= PLANTED_VDA_FILES ? PLANTED_VDA : PLANTED_VDB;
 
 		len = snprintf(text, sizeof(text), "file-%d%cd%d", i, 0, i / 10) + 1;
 		planted_name(w,
@@ -194,14 +195,18 @@ static bool planted_property(struct planted_load *p, struct stored_op *op)
 	bool some = !planted_any(p, 40);
 	unsigned int thread = op->owner - 1;
 
-	if (planted_is_timely(p))
+	if (planted_is_timely(p)) {
+		if (op->file > PLANTED_VDA_FILES && !planted_is(p, "period") &&
+		    !planted_is(p, "time"))
+			return false; /* requests on vda do not hinder those on vdb */
 		return planted_is_beside(p, op->start_ns) && planted_any(p, 2);
+	}
 	if (planted_is(p, "file"))
 		return op->file == 17;
 	if (planted_is(p, "directory"))
 		return op->file / 10 == 2 && !planted_any(p, 8);
 	if (planted_is(p, "disk"))
-		return op->file > 45 && !planted_any(p, 12);
+		return op->file > PLANTED_VDA_FILES && !planted_any(p, 12);
 	if (planted_is(p, "offset"))
 		return op->offset >> 20 >= 256 && op->offset >> 20 < 304 && planted_any(p, 2);
 	if (planted_is(p, "process"))
@@ -293,7 +298,7 @@ static struct stored_request planted_request(struct planted_load *p, const struc
 		.device_ns = op->strata[ST_DEVICE],
 		.owner = op->owner,
 		.file = op->file,
-		.dev = op->file <= 45 ? PLANTED_VDA : PLANTED_VDB,
+		.dev = op->file <= PLANTED_VDA_FILES ? PLANTED_VDA : PLANTED_VDB,
 		.sector = 8 * planted_any(p, 1 << 18),
 		.bytes = 4096,
 		.op = op->kind == OP_READ ? RQ_READ : RQ_WRITE,

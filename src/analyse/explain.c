@@ -21,6 +21,8 @@ enum {
 	TABLE = 4 * SCAN_VALUES,
 };
 
+#define WAITS_LEAST 0.15 /* slow ones wait for less of their time: they are cached */
+
 /* The first pass. */
 struct first {
 	uint64_t *times;              /* how many took so long; owned */
@@ -270,13 +272,29 @@ static void value_count(struct scan *s, struct scan_value *v, unsigned int cell,
 		bit_set(slow->bits, v - s->values);
 }
 
+/* The activities beside @item that may hinder it: a set of 1 << activity. */
+static uint64_t beside_of(struct scan *s, const struct scan_item *item)
+{
+	const struct devices *d = &s->rec->header.devices;
+
+	if (s->is_cached)
+		return 0;
+	if (!item->disk || item->disk != s->below_disk) {
+		s->below_disk = item->disk;
+		s->below = devices_find(d, item->disk) || item->rq
+				   ? explain_beside_below(&s->beside, d, item->disk)
+				   : UINT64_MAX;
+	}
+	return s->below & explain_beside_at(&s->beside, item->start_ns, item->thread);
+}
+
 /* Counts all values of an operation. @slow: the place of a slow one, or NULL. */
 static void values_count(struct scan *s, struct second *p, const struct scan_item *item,
 			 struct scan_slow *slow, bool is_slow)
 {
 	unsigned int cell = explain_scan_cell(s, item->start_ns);
 	struct scan_value *v;
-	uint64_t key, beside = explain_beside_at(&s->beside, item->start_ns, item->thread);
+	uint64_t key, beside = beside_of(s, item);
 
 	for (; beside; beside &= beside - 1)
 		value_count(s, &s->values[__builtin_ctzll(beside)], cell, slow, is_slow);
@@ -396,6 +414,28 @@ static int pass_begin(struct scan *s, FILE *f, const char *name, struct reason *
 	return 0;
 }
 
+/*
+ * Whether the slow ones hardly wait for anything that others may hold up, as reads of cached pages:
+ * for these, other requests at the same time are a coincidence.
+ */
+static bool is_cached(const struct scan *s, const struct first *p)
+{
+	static const enum stratum waits[] = { ST_THROTTLE, ST_TAG,      ST_QUEUE,
+					      ST_DEVICE,   ST_COMPLETE, ST_HELPER,
+					      ST_SLEEP,    ST_LOCK,     ST_SERVER };
+	unsigned int needed = 1U << ST_DEVICE | 1U << ST_SLEEP;
+	double waited = 0, all = 0;
+
+	if (!s->conf->kinds || s->rec->strata_missing & needed)
+		return false;
+	for (size_t i = 0; i < p->n_slowest; i++) {
+		for (size_t w = 0; w < sizeof(waits) / sizeof(*waits); w++)
+			waited += p->slowest[i].op.strata[waits[w]];
+		all += stored_event_total(&p->slowest[i]);
+	}
+	return waited < WAITS_LEAST * all;
+}
+
 /* Sets the limits, cells and values for the second pass. */
 static int first_end(struct scan *s, struct first *p, struct second *second)
 {
@@ -416,7 +456,29 @@ static int first_end(struct scan *s, struct first *p, struct second *second)
 	while (n < p->n_slowest && stored_event_total(&p->slowest[n]) > e->threshold_ns)
 		n++;
 	p->n_slowest = n;
+	s->is_cached = is_cached(s, p);
 	return values_choose(s, second, p);
+}
+
+static int beside_event(struct scan *s, void *pass, struct stored_event *ev)
+{
+	(void)pass;
+	return ev->kind == CHUNK_REQUESTS ? explain_beside_add(&s->beside, s->rec, &ev->request)
+					  : 0;
+}
+
+/* Reads the requests once more if the heaviest activities were not the first ones. As
+ * events_read(). */
+static int beside_pass(struct scan *s, FILE *f, const char *name, struct reason *why)
+{
+	uint64_t before = s->rec->reader.bytes;
+
+	if (!explain_beside_choose(&s->beside))
+		return s->e->is_cut_off;
+	recording_close(s->rec);
+	if (pass_begin(s, f, name, why))
+		return -1;
+	return events_read(s, beside_event, NULL, before, why);
 }
 
 static int first_pass(struct scan *s, struct second *second, FILE *f, const char *name,
@@ -437,6 +499,9 @@ static int first_pass(struct scan *s, struct second *second, FILE *f, const char
 		got = events_read(s, first_event, &p, 0, why);
 	if (got >= 0) {
 		s->e->is_cut_off = got;
+		got = beside_pass(s, f, name, why);
+	}
+	if (got >= 0) {
 		s->e->lost = recording_lost(s->rec);
 		s->e->duration_ns = duration_of(s->rec, s->conf);
 		if (first_end(s, &p, second))

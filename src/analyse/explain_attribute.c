@@ -351,7 +351,8 @@ uint64_t explain_attribute_value(struct scan *s, const struct scan_item *item,
 	case ATTR_PROCESS ... ATTR_CONTAINER:
 		return who_value(s, item, attribute);
 	case ATTR_DEPTH:
-		depth = explain_beside_depth(&s->beside, item->disk, item->start_ns);
+		depth = s->is_cached ? NO_VALUE
+				     : explain_beside_depth(&s->beside, item->disk, item->start_ns);
 		return depth == NO_VALUE ? depth : bin_of(depth, attributes[attribute].bins);
 	case ATTR_KIND:
 		return item->op ? item->op->kind : item->rq->op;

@@ -11,17 +11,27 @@
 #include <string.h>
 
 #include "analyse/explain_scan.h"
+#include "host/devices.h"
+
+enum {
+	TABLE = 4 * BESIDE_WEIGHED,
+	DISKS_BELOW = 64, /* looked at, of one disk */
+};
 
 int explain_beside_init(struct beside *b, uint64_t base_ns)
 {
 	*b = (struct beside){ .base_ns = base_ns, .shift = 10 };
 	b->slots = calloc(BESIDE_SLOTS, sizeof(*b->slots));
-	return b->slots ? 0 : -ENOMEM;
+	b->weights = calloc(BESIDE_WEIGHED, sizeof(*b->weights));
+	b->table = calloc(TABLE, sizeof(*b->table));
+	return b->slots && b->weights && b->table ? 0 : -ENOMEM;
 }
 
 void explain_beside_done(struct beside *b)
 {
 	free(b->slots);
+	free(b->weights);
+	free(b->table);
 	for (unsigned int i = 0; i < b->n_disks; i++)
 		free(b->disks[i].depth);
 }
@@ -74,28 +84,80 @@ static enum activity_kind kind_of(const struct catalog_thread *t, const struct s
 	return ACTIVITY_NAMED;
 }
 
+static bool activity_is(const struct activity *a, const struct activity *b)
+{
+	return a->kind == b->kind && a->dev == b->dev && a->pid == b->pid &&
+	       (a->kind == ACTIVITY_PROCESS || !memcmp(a->comm, b->comm, COMM_LEN));
+}
+
 /* The place of @a in the list, or BESIDE_MAX if there is none. */
 static unsigned int activity_find(struct beside *b, const struct activity *a)
 {
 	unsigned int processes = 0;
 
 	for (unsigned int i = 0; i < b->n; i++) {
-		const struct activity *have = &b->list[i];
-
-		if (have->kind == a->kind && have->dev == a->dev && have->pid == a->pid &&
-		    (a->kind == ACTIVITY_PROCESS || !memcmp(have->comm, a->comm, COMM_LEN)))
+		if (activity_is(&b->list[i], a))
 			return i;
-		processes += have->kind == ACTIVITY_PROCESS;
+		processes += b->list[i].kind == ACTIVITY_PROCESS;
 	}
-	if (b->n == BESIDE_MAX || (a->kind == ACTIVITY_PROCESS && processes == BESIDE_PROCESSES))
+	if (b->is_chosen || b->n == BESIDE_MAX ||
+	    (a->kind == ACTIVITY_PROCESS && processes == BESIDE_PROCESSES))
 		return BESIDE_MAX;
 	b->list[b->n] = *a;
 	return b->n++;
 }
 
-/* The activities of a request: a set of 1 << activity. */
+/* The place of @a in the table, or a free one. FNV-1a, of G. Fowler, L. C. Noll and K.-P. Vo. */
+static uint16_t *weight_place(const struct beside *b, const struct activity *a)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL ^ a->kind ^ (uint64_t)a->dev << 8;
+	uint16_t *place;
+
+	hash = (hash ^ (uint64_t)a->pid << 32) * 0x100000001b3ULL;
+	for (int i = 0; i < COMM_LEN && a->kind != ACTIVITY_PROCESS; i++)
+		hash = (hash ^ (unsigned char)a->comm[i]) * 0x100000001b3ULL;
+	for (hash ^= hash >> 32;; hash++) {
+		place = &b->table[hash % TABLE];
+		if (!*place || activity_is(&b->weights[*place - 1].activity, a))
+			return place;
+	}
+}
+
+static int compare_weights(const void *a, const void *b)
+{
+	const struct beside_weight *x = a, *y = b;
+
+	return (x->ns < y->ns) - (x->ns > y->ns);
+}
+
+/* The lighter half makes room for new activities. */
+static void weights_halve(struct beside *b)
+{
+	qsort(b->weights, b->n_weights, sizeof(*b->weights), compare_weights);
+	memset(b->table, 0, TABLE * sizeof(*b->table));
+	b->n_weights /= 2;
+	for (unsigned int i = 0; i < b->n_weights; i++)
+		*weight_place(b, &b->weights[i].activity) = i + 1;
+}
+
+static void weight_add(struct beside *b, const struct activity *a, uint64_t ns)
+{
+	uint16_t *place = weight_place(b, a);
+
+	if (!*place && b->n_weights == BESIDE_WEIGHED) {
+		weights_halve(b);
+		place = weight_place(b, a);
+	}
+	if (!*place) {
+		b->weights[b->n_weights++] = (struct beside_weight){ .activity = *a };
+		*place = b->n_weights;
+	}
+	b->weights[*place - 1].ns += ns;
+}
+
+/* The activities of a request, in flight for @ns: a set of 1 << activity. */
 static uint64_t activities_of(struct beside *b, const struct recording *rec,
-			      const struct stored_request *rq)
+			      const struct stored_request *rq, uint64_t ns)
 {
 	const struct catalog_thread *t = catalog_thread(&rec->catalog, rq->owner);
 	struct activity a = { .kind = kind_of(t, rq), .dev = rq->dev };
@@ -107,10 +169,14 @@ static uint64_t activities_of(struct beside *b, const struct recording *rec,
 		memcpy(a.comm, t->comm, COMM_LEN);
 	place = activity_find(b, &a);
 	b->left_out += place == BESIDE_MAX;
+	if (!b->is_chosen)
+		weight_add(b, &a, ns);
 	if (a.kind == ACTIVITY_NAMED) {
 		a.kind = ACTIVITY_PROCESS;
 		a.pid = t->pid;
 		process = activity_find(b, &a);
+		if (!b->is_chosen)
+			weight_add(b, &a, ns);
 	}
 	return (place < BESIDE_MAX ? 1ULL << place : 0) |
 	       (process < BESIDE_MAX ? 1ULL << process : 0);
@@ -141,12 +207,13 @@ int explain_beside_add(struct beside *b, const struct recording *rec,
 		       const struct stored_request *rq)
 {
 	uint64_t end_ns = stored_request_end(rq), first, last;
-	uint64_t activities = activities_of(b, rec, rq);
 	struct beside_disk *disk;
+	uint64_t activities;
 	int err = 0;
 
 	if (end_ns < rq->q_ns || end_ns < b->base_ns)
 		return 0;
+	activities = activities_of(b, rec, rq, end_ns - rq->q_ns);
 	while (slot_of(b, end_ns) >= BESIDE_SLOTS - 1)
 		slots_halve(b);
 	first = slot_of(b, rq->q_ns);
@@ -155,12 +222,66 @@ int explain_beside_add(struct beside *b, const struct recording *rec,
 		b->used = last + 1;
 	for (uint64_t i = first; i <= last; i++)
 		b->slots[i] |= activities;
+	if (b->is_chosen)
+		return 0;
 	disk = disk_find(b, rq->dev, &err);
 	if (disk && last > first) { /* it is in flight when these slots begin */
 		disk->depth[first + 1]++;
 		disk->depth[last + 1]--;
 	}
 	return err;
+}
+
+bool explain_beside_choose(struct beside *b)
+{
+	struct activity list[BESIDE_MAX];
+	unsigned int n = 0, processes = 0;
+
+	b->is_chosen = true;
+	if (b->n_weights <= b->n)
+		return false;
+	qsort(b->weights, b->n_weights, sizeof(*b->weights), compare_weights);
+	for (unsigned int i = 0; i < b->n_weights && n < BESIDE_MAX; i++) {
+		const struct activity *a = &b->weights[i].activity;
+
+		if (a->kind == ACTIVITY_PROCESS && processes++ >= BESIDE_PROCESSES)
+			continue;
+		list[n++] = *a;
+	}
+	memcpy(b->list, list, n * sizeof(*list));
+	b->n = n;
+	memset(b->slots, 0, BESIDE_SLOTS * sizeof(*b->slots));
+	b->left_out = 0;
+	return true;
+}
+
+/* Adds @dev and the disks below to @list, each once. Returns how many there are. */
+static unsigned int below_add(const struct devices *d, unsigned int dev, unsigned int *list,
+			      unsigned int n)
+{
+	unsigned int lower;
+	size_t at = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (list[i] == dev)
+			return n;
+	if (n == DISKS_BELOW)
+		return n;
+	list[n++] = dev;
+	while ((lower = devices_below(d, dev, &at)))
+		n = below_add(d, lower, list, n);
+	return n;
+}
+
+uint64_t explain_beside_below(const struct beside *b, const struct devices *d, unsigned int dev)
+{
+	unsigned int list[DISKS_BELOW], n = below_add(d, dev, list, 0);
+	uint64_t set = 0;
+
+	for (unsigned int a = 0; a < b->n; a++)
+		for (unsigned int i = 0; i < n; i++)
+			set |= (uint64_t)(b->list[a].dev == list[i]) << a;
+	return set;
 }
 
 void explain_beside_finish(struct beside *b, uint64_t window_ns)

@@ -28,6 +28,7 @@ enum {
 	BESIDE_MAX = 64,
 	BESIDE_PROCESSES = 24, /* of these by pid, at most */
 	BESIDE_DISKS = 8,
+	BESIDE_WEIGHED = 4096,
 };
 
 enum activity_kind {
@@ -46,6 +47,12 @@ struct activity {
 	char comm[COMM_LEN];   /* of a thread with such requests; "": any; may lack a NUL */
 };
 
+/* An activity, and how long its requests were in flight, added up. */
+struct beside_weight {
+	struct activity activity;
+	uint64_t ns;
+};
+
 /* Time is cut into slots of 1 << shift ns. They become longer with the recording. */
 struct beside {
 	uint64_t base_ns;
@@ -59,7 +66,11 @@ struct beside {
 	unsigned int n_disks;
 	struct activity list[BESIDE_MAX];
 	unsigned int n;
-	uint64_t left_out; /* requests of names without a place in the list */
+	uint64_t left_out;             /* requests of names without a place in the list */
+	bool is_chosen;                /* the list is complete, and depths are known */
+	struct beside_weight *weights; /* owned */
+	uint16_t *table;               /* of weights by hash, + 1; 0: none; owned */
+	unsigned int n_weights;
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -67,9 +78,18 @@ int explain_beside_init(struct beside *b, uint64_t base_ns);
 int explain_beside_add(struct beside *b, const struct recording *rec,
 		       const struct stored_request *rq);
 
-/* Call after the last request: from now on an activity is also found up to @window_ns before it
- * began, and slots have the number of requests. */
+/*
+ * Call after the last request. Returns true if heavier activities than the first ones have to be in
+ * the list: then add all requests once more.
+ */
+bool explain_beside_choose(struct beside *b);
+
+/* Call after the last request and explain_beside_choose(): from now on an activity is also found up
+ * to @window_ns before it began, and slots have the number of requests. */
 void explain_beside_finish(struct beside *b, uint64_t window_ns);
+
+/* The activities on disk @dev and on the disks below: a set of 1 << activity. */
+uint64_t explain_beside_below(const struct beside *b, const struct devices *d, unsigned int dev);
 
 /* The activities at @ns, except for those of the process and the name of @t: a set of 1 <<
  * activity. */
@@ -123,6 +143,9 @@ struct scan {
 	uint64_t *directories; /* by file: hash, 0: not looked up; owned */
 	size_t n_directories;
 	unsigned int last_dev, last_disk;
+	unsigned int below_disk; /* the disk of below, or 0 */
+	uint64_t below;          /* explain_beside_below() */
+	bool is_cached;          /* slow ones wait for nothing: others cannot hinder them */
 	struct scan_container {
 		uint64_t cgroup, version, key; /* version: of the catalog */
 	} containers[SCAN_CONTAINERS];

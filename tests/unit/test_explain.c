@@ -17,6 +17,7 @@
 #include "analyse/explain.h"
 #include "analyse/explain_scan.h"
 #include "base/reason.h"
+#include "host/devices.h"
 #include "show/explain.h"
 
 enum { OPS = 20011, RECORDINGS = 20 };
@@ -340,6 +341,128 @@ static void beside_are_others(void **state)
 	catalog_done(&rec.catalog);
 }
 
+/* A request of a thread of this name and process, 1 ms after @ms. */
+static void beside_put(struct beside *b, struct recording *rec, const char *comm, uint64_t ms,
+		       uint64_t device_ms)
+{
+	struct catalog_thread *t = &rec->catalog.threads[0];
+
+	t->pid = 1;
+	memset(t->comm, 0, sizeof(t->comm));
+	memcpy(t->comm, comm, strlen(comm));
+	assert_int_equal(explain_beside_add(b, rec,
+					    &(struct stored_request){ .q_ns = ms << 20,
+								      .device_ns = device_ms << 20,
+								      .dev = 1 }),
+			 0);
+}
+
+/* Of more activities than have places, those with the most time in flight are looked at: however
+ * late they come, and also where there are more than are weighed. */
+static void heaviest_are_beside(void **state)
+{
+	const struct catalog_thread nobody = { .pid = 9, .comm = "nobody" };
+	struct recording rec = {};
+	struct beside b;
+	char comm[COMM_LEN];
+
+	(void)state;
+	assert_int_equal(catalog_init(&rec.catalog), 0);
+	assert_int_equal(explain_beside_init(&b, 0), 0);
+	for (int pass = 0; pass < 2; pass++) {
+		for (unsigned int i = 0; i < 3 * BESIDE_WEIGHED; i++) {
+			snprintf(comm, sizeof(comm), "light-%u", i);
+			beside_put(&b, &rec, comm, 10 + i % 7, 1);
+			if (i % 1000 == 500)
+				beside_put(&b, &rec, "heavy", 1000, 20);
+		}
+		if (!pass)
+			assert_true(explain_beside_choose(&b));
+	}
+	explain_beside_finish(&b, 0);
+	assert_int_equal(b.n, BESIDE_MAX);
+	assert_true(b.left_out > 0);
+	assert_true(explain_beside_at(&b, 1010 << 20, &nobody));
+	assert_true(!explain_beside_at(&b, 900 << 20, &nobody));
+	assert_true(explain_beside_depth(&b, 1, 1010 << 20) == 12);
+	rec.catalog.threads[0] = (struct catalog_thread){};
+	explain_beside_done(&b);
+	catalog_done(&rec.catalog);
+}
+
+/* Requests on a disk are beside operations on that disk, and on disks that lie on it. */
+static void beside_are_on_disks_below(void **state)
+{
+	static const struct device list[] = {
+		{ .name = "vda", .dev = 1 },
+		{ .name = "vda1", .dev = 2, .disk = 1 },
+		{ .name = "dm-0", .dev = 3 },
+		{ .name = "vdb", .dev = 4 },
+	};
+	struct beside b = { .n = 2, .list = { { .dev = 1 }, { .dev = 4 } } };
+	struct devices d = {};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+		devices_add(&d, &list[i]);
+	devices_sort(&d);
+	devices_link(&d, 3, 2);
+	assert_int_equal(explain_beside_below(&b, &d, 1), 1);
+	assert_int_equal(explain_beside_below(&b, &d, 3), 1);
+	assert_int_equal(explain_beside_below(&b, &d, 4), 2);
+	assert_int_equal(explain_beside_below(&b, &d, 7), 0);
+	devices_done(&d);
+}
+
+/* Reads that are slow while others have requests in flight on @dev, and wait in @stratum. Returns
+ * how many findings are about others. */
+static unsigned int neighbours_found(enum stratum stratum, unsigned int dev)
+{
+	struct writer w = {};
+	struct explain_conf conf;
+	struct explain e;
+	FILE *f = tmpfile();
+	unsigned int found = 0;
+
+	assert_int_equal(writer_begin(&w, fileno(f), planted_header), 0);
+	planted_names(&w);
+	for (uint64_t i = 0; i < 4001; i++) {
+		uint64_t at = 2000000 + 1000000 * i;
+		bool slow = i * 7919 % 37 == 0;
+		struct stored_op op = { .start_ns = at, .owner = 1, .file = 1, .kind = OP_READ };
+
+		op.strata[stratum] = (slow ? 900000 : 20000) + i % 13;
+		writer_op(&w, &op);
+		if (slow)
+			writer_request(&w, &(struct stored_request){ .q_ns = at - 500000,
+								     .device_ns = 1300000,
+								     .owner = PLANTED_RIVAL,
+								     .dev = dev,
+								     .bytes = 4096,
+								     .op = RQ_READ });
+	}
+	writer_close(&w);
+	while (!writer_end(&w, "{\"duration_ns\":5000000000}"))
+		;
+	writer_done(&w);
+	assert_int_equal(ask(f, "read>500us", &e, &conf), 0);
+	assert_int_equal(e.n_slow, 109);
+	for (size_t i = 0; i < e.n_findings; i++)
+		found += e.findings[i].attribute == ATTR_BESIDE;
+	explain_done(&e);
+	fclose(f);
+	return found;
+}
+
+/* Others are named if slow ones wait, and only on the disks of their files. */
+static void neighbours_can_hinder(void **state)
+{
+	(void)state;
+	assert_true(neighbours_found(ST_DEVICE, PLANTED_VDA) > 0);
+	assert_int_equal(neighbours_found(ST_DEVICE, PLANTED_VDB), 0);
+	assert_int_equal(neighbours_found(ST_FS, PLANTED_VDA), 0);
+}
+
 /* Threads read one file for a while, and slow reads come together: some file has many of them. */
 static void coincidences_are_no_causes(void **state)
 {
@@ -508,6 +631,9 @@ int main(void)
 		cmocka_unit_test(hostile_numbers_do_no_harm),
 		cmocka_unit_test(depths_are_of_the_beginning),
 		cmocka_unit_test(beside_are_others),
+		cmocka_unit_test(heaviest_are_beside),
+		cmocka_unit_test(beside_are_on_disks_below),
+		cmocka_unit_test(neighbours_can_hinder),
 		cmocka_unit_test(coincidences_are_no_causes),
 		cmocka_unit_test(flushes_have_no_offset),
 		cmocka_unit_test(conditions_are_parsed),
