@@ -59,6 +59,15 @@ enum explain_attribute {
 	ATTR_N,
 };
 
+/* What a property tells. Findings are in this order, except for those that lead; see
+ * explain_choose.c. */
+enum explain_class {
+	CLASS_CAUSE,   /* who, what, or where */
+	CLASS_WAY,     /* how the operation was done */
+	CLASS_TIME,    /* when */
+	CLASS_SYMPTOM, /* what the same cause also does */
+};
+
 /* "beside", "file", "size": in JSON. */
 const char *explain_attribute_name(enum explain_attribute attribute);
 
@@ -92,8 +101,9 @@ struct explain_finding {
 	uint64_t from_ns, to_ns; /* where many are, from the recording's beginning */
 	/* private */
 	double raw_p, score, rank;
+	enum explain_class class;
 	uint64_t *has; /* a bit for each of the slow ones in memory; owned */
-	bool is_taken;
+	bool is_of_moment;
 };
 
 struct explain {

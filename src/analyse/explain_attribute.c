@@ -20,32 +20,33 @@ static const struct {
 	unsigned int bins; /* 0: values have no order */
 	unsigned int most; /* number of values; 0: that of the names in the recording, or bins */
 	double weight;
+	enum explain_class class;
 } attributes[ATTR_N] = {
-	[ATTR_BESIDE] = { "beside", 0, BESIDE_MAX, 1 },
-	[ATTR_FILE] = { "file", 0, 0, 1 },
-	[ATTR_DIRECTORY] = { "directory", 0, 0, 1 },
-	[ATTR_DISK] = { "disk", 0, 16, 1 },
-	[ATTR_OFFSET] = { "offset", SCAN_BINS, 0, 1 },
-	[ATTR_SIZE] = { "size", 41, 0, 1 },
-	[ATTR_ALIGNMENT] = { "alignment", ALIGN_MOST - ALIGN_LEAST + 2, 0, 1 },
-	[ATTR_PROCESS] = { "process", 0, 0, 1 },
-	[ATTR_THREAD] = { "thread", 0, 0, 1 },
-	[ATTR_COMM] = { "comm", 0, 0, 1 },
-	[ATTR_CGROUP] = { "cgroup", 0, 0, 1 },
-	[ATTR_CONTAINER] = { "container", 0, 0, 1 },
-	[ATTR_DEPTH] = { "depth", 17, 0, 0.9 },
-	[ATTR_KIND] = { "kind", 0, OP_N, 1 },
-	[ATTR_FS] = { "fs", 0, 16, 1 },
-	[ATTR_CALL] = { "call", 0, 64, 0.9 },
-	[ATTR_MODE] = { "mode", 0, 4, 0.9 },
-	[ATTR_RESULT] = { "result", 0, 16, 0.9 },
-	[ATTR_CACHE] = { "cache", 0, CACHE_N, 0.75 },
-	[ATTR_REQUESTS] = { "requests", 17, 0, 0.75 },
-	[ATTR_MERGES] = { "merges", 17, 0, 0.9 },
-	[ATTR_REQUEUES] = { "requeues", 9, 0, 0.9 },
-	[ATTR_STRATUM] = { "stratum", 0, ST_N, 0.4 },
-	[ATTR_TIME] = { "time", 0, 2, 0.75 },
-	[ATTR_PERIOD] = { "period", 0, 1, 0.85 },
+	[ATTR_BESIDE] = { "beside", 0, BESIDE_MAX, 1, CLASS_CAUSE },
+	[ATTR_FILE] = { "file", 0, 0, 1, CLASS_CAUSE },
+	[ATTR_DIRECTORY] = { "directory", 0, 0, 1, CLASS_CAUSE },
+	[ATTR_DISK] = { "disk", 0, 16, 1, CLASS_CAUSE },
+	[ATTR_OFFSET] = { "offset", SCAN_BINS, 0, 1, CLASS_CAUSE },
+	[ATTR_SIZE] = { "size", 41, 0, 1, CLASS_CAUSE },
+	[ATTR_ALIGNMENT] = { "alignment", ALIGN_MOST - ALIGN_LEAST + 2, 0, 1, CLASS_CAUSE },
+	[ATTR_PROCESS] = { "process", 0, 0, 1, CLASS_CAUSE },
+	[ATTR_THREAD] = { "thread", 0, 0, 1, CLASS_CAUSE },
+	[ATTR_COMM] = { "comm", 0, 0, 1, CLASS_CAUSE },
+	[ATTR_CGROUP] = { "cgroup", 0, 0, 1, CLASS_CAUSE },
+	[ATTR_CONTAINER] = { "container", 0, 0, 1, CLASS_CAUSE },
+	[ATTR_DEPTH] = { "depth", 17, 0, 0.5, CLASS_SYMPTOM },
+	[ATTR_KIND] = { "kind", 0, OP_N, 0.9, CLASS_WAY },
+	[ATTR_FS] = { "fs", 0, 16, 1, CLASS_CAUSE },
+	[ATTR_CALL] = { "call", 0, 64, 0.9, CLASS_WAY },
+	[ATTR_MODE] = { "mode", 0, 4, 0.9, CLASS_WAY },
+	[ATTR_RESULT] = { "result", 0, 16, 0.9, CLASS_WAY },
+	[ATTR_CACHE] = { "cache", 0, CACHE_N, 0.75, CLASS_WAY },
+	[ATTR_REQUESTS] = { "requests", 17, 0, 0.5, CLASS_SYMPTOM },
+	[ATTR_MERGES] = { "merges", 17, 0, 0.9, CLASS_WAY },
+	[ATTR_REQUEUES] = { "requeues", 9, 0, 0.9, CLASS_WAY },
+	[ATTR_STRATUM] = { "stratum", 0, ST_N, 0.4, CLASS_SYMPTOM },
+	[ATTR_TIME] = { "time", 0, 2, 0.75, CLASS_TIME },
+	[ATTR_PERIOD] = { "period", 0, 1, 0.85, CLASS_TIME },
 };
 
 /* How operations use the page cache and wait for the disk. */
@@ -61,6 +62,11 @@ const char *explain_attribute_name(enum explain_attribute attribute)
 unsigned int explain_attribute_bins(enum explain_attribute attribute)
 {
 	return attributes[attribute].bins;
+}
+
+enum explain_class explain_attribute_class(enum explain_attribute attribute)
+{
+	return attributes[attribute].class;
 }
 
 double explain_attribute_weight(enum explain_attribute attribute)
@@ -92,6 +98,12 @@ static uint64_t hash_number(uint64_t n)
 	uint64_t hash = hash_bytes((const char *)&n, sizeof(n), 0xcbf29ce484222325ULL);
 
 	return hash == NO_VALUE ? 0 : hash;
+}
+
+/* @comm may lack a NUL. */
+static uint64_t hash_name(const char comm[COMM_LEN])
+{
+	return hash_bytes(comm, strnlen(comm, COMM_LEN), hash_number(1));
 }
 
 /* The disk of the file system @dev, by the devices in the recording. A file system without a
@@ -276,7 +288,7 @@ static uint64_t who_value(struct scan *s, const struct scan_item *item,
 	case ATTR_THREAD:
 		return t->tid ? t->tid : NO_VALUE;
 	case ATTR_COMM:
-		return hash_bytes(t->comm, strnlen(t->comm, COMM_LEN), hash_number(1));
+		return hash_name(t->comm);
 	case ATTR_CGROUP:
 		return t->cgroup ? t->cgroup : NO_VALUE;
 	default:
@@ -648,12 +660,28 @@ static char *option_value(const struct scan *s, const struct scan_value *v, cons
 	}
 }
 
+/* Whether most of the operations looked at belong to threads of the name in @a. */
+static bool is_sibling(const struct scan *s, const struct activity *a)
+{
+	uint64_t key = hash_name(a->comm), all = 0;
+
+	if (a->kind > ACTIVITY_PROCESS)
+		return false;
+	for (unsigned int v = 0; v < s->n_values; v++)
+		if (s->values[v].attribute == ATTR_COMM && s->values[v].key == key)
+			for (int c = 0; c < SCAN_CELLS; c++)
+				all += s->values[v].all[c];
+	return 2 * all >= s->e->n;
+}
+
 int explain_attribute_describe(const struct scan *s, const struct scan_value *v,
 			       const struct scan_value *last, struct explain_finding *ret)
 {
 	const char *option = NULL;
 
 	ret->attribute = v->attribute;
+	if (v->attribute == ATTR_BESIDE && is_sibling(s, &s->beside.list[v->key]))
+		ret->class = CLASS_SYMPTOM;
 	ret->text = text_of_value(s, v, last);
 	if (!ret->text)
 		return -ENOMEM;

@@ -8,7 +8,16 @@
 #include "analyse/explain_scan.h"
 
 /* Listed separately only if at least this share of its operations is in no earlier finding. */
-#define OWN_PART 0.2
+#define OWN_PART         0.2
+#define OWN_PART_SYMPTOM 0.5
+
+/* Ranks so close are equal. */
+#define RANK_NEAR 0.04
+
+/* A way or a time, or a symptom, leads if its rank is so many times that of the best cause. The
+ * weight of symptoms halves their ranks. */
+#define LEAD         2
+#define LEAD_SYMPTOM 1.25
 
 static uint64_t bits_count(const uint64_t *a, const uint64_t *b, size_t words)
 {
@@ -72,16 +81,35 @@ static void drop_untold(struct explain *e)
 	e->n_findings = n;
 }
 
-/* Best first; equally good findings are in the order of attributes. */
-static int compare_score(const void *a, const void *b)
+/* Whether @f stands before causes: its rank is far above @top, that of the best cause. */
+static bool leads(const struct explain_finding *f, double top)
 {
-	const struct explain_finding *x = a, *y = b;
-	double sx = x->rank, sy = y->rank;
-	int order = (sx < sy) - (sx > sy);
+	switch (f->class) {
+	case CLASS_WAY:
+	case CLASS_TIME:
+		return f->rank > LEAD * top;
+	case CLASS_SYMPTOM:
+		return f->attribute != ATTR_STRATUM && f->rank > LEAD_SYMPTOM * top;
+	default:
+		return top <= 0;
+	}
+}
 
-	if (sx - sy < 0.02 && sy - sx < 0.02 && x->attribute != y->attribute)
+/* Best first; equally good findings are in the order of attributes. @top: the rank of the best
+ * cause. */
+static int compare_findings(const struct explain_finding *x, const struct explain_finding *y,
+			    double top)
+{
+	bool first = leads(x, top);
+
+	if (first != leads(y, top))
+		return first ? -1 : 1;
+	if (!first && x->class != y->class)
+		return x->class < y->class ? -1 : 1;
+	if (x->rank - y->rank < RANK_NEAR && y->rank - x->rank < RANK_NEAR &&
+	    x->attribute != y->attribute)
 		return x->attribute < y->attribute ? -1 : 1;
-	return order;
+	return (x->rank < y->rank) - (x->rank > y->rank);
 }
 
 /*
@@ -108,36 +136,61 @@ static bool is_of_one_moment(const struct scan *s, const struct explain_finding 
 static void weigh(const struct scan *s, struct explain_finding *f)
 {
 	bool may_be_victim = f->attribute == ATTR_BESIDE || f->attribute == ATTR_DEPTH;
+	double weight = explain_attribute_weight(f->attribute);
 
-	f->rank *= may_be_victim && is_of_one_moment(s, f) ? WEIGHT_OF_MOMENT
-							   : explain_attribute_weight(f->attribute);
+	if (f->class < explain_attribute_class(f->attribute))
+		f->class = explain_attribute_class(f->attribute);
+	else if (f->class > explain_attribute_class(f->attribute))
+		weight = WEIGHT_OF_SIBLING;
+	f->is_of_moment = may_be_victim && is_of_one_moment(s, f);
+	if (f->is_of_moment && weight > WEIGHT_OF_MOMENT)
+		weight = WEIGHT_OF_MOMENT;
+	f->rank *= weight;
 }
 
-/* Insertion sort: the order is not transitive where scores are close. */
+/* Properties of one moment are symptoms if the moment explains as much. */
+static void victims_tell(struct explain_finding *list, size_t n)
+{
+	double moment = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (list[i].class == CLASS_TIME && list[i].rank > moment)
+			moment = list[i].rank;
+	for (size_t i = 0; i < n; i++)
+		if (list[i].is_of_moment && list[i].rank < moment)
+			list[i].class = CLASS_SYMPTOM;
+}
+
+/* Insertion sort: the order is not transitive where ranks are close. */
 static void order(struct explain_finding *list, size_t n)
 {
 	struct explain_finding f;
+	double top = 0;
 	size_t to;
 
+	for (size_t i = 0; i < n; i++)
+		if (list[i].class == CLASS_CAUSE && list[i].rank > top)
+			top = list[i].rank;
 	for (size_t i = 1; i < n; i++) {
 		f = list[i];
-		for (to = i; to && compare_score(&f, &list[to - 1]) < 0; to--)
+		for (to = i; to && compare_findings(&f, &list[to - 1], top) < 0; to--)
 			list[to] = list[to - 1];
 		list[to] = f;
 	}
 }
 
 /* Whether many of the operations not in @covered have the property of @f, and more often than the
- * others. */
+ * others. A symptom needs half of its operations: else it belongs to their cause. */
 static bool has_own(const struct scan *s, const struct explain_finding *f, const uint64_t *covered,
 		    size_t words)
 {
+	double part = f->class == CLASS_SYMPTOM ? OWN_PART_SYMPTOM : OWN_PART;
 	double all = bits_count(f->has, f->has, words), left = s->n_list, own, others;
 
 	own = all - bits_count(f->has, covered, words);
 	left -= bits_count(covered, covered, words);
 	others = s->e->n > s->e->n_slow ? (double)f->others / (s->e->n - s->e->n_slow) : 0;
-	return own >= OWN_PART * all && own * 100 >= EXPLAIN_LEAST_PERCENT * s->n_list &&
+	return own >= part * all && own * 100 >= EXPLAIN_LEAST_PERCENT * s->n_list &&
 	       own >= EXPLAIN_LEAST && own >= EXPLAIN_LEAST_LIFT * left * others;
 }
 
@@ -191,6 +244,7 @@ int explain_findings_choose(const struct scan *s)
 	drop_untold(e);
 	for (size_t i = 0; i < e->n_findings; i++)
 		weigh(s, &e->findings[i]);
+	victims_tell(e->findings, e->n_findings);
 	order(e->findings, e->n_findings);
 	for (size_t i = 0; i < e->n_findings && e->n_chosen < EXPLAIN_FINDINGS; i++) {
 		if (!has_own(s, &e->findings[i], covered, words))

@@ -174,11 +174,16 @@ unsigned int explain_attribute_bins(enum explain_attribute attribute);
 /* How many values there may be, for the number of tests. */
 uint64_t explain_attribute_values(const struct scan *s, enum explain_attribute attribute);
 
+enum explain_class explain_attribute_class(enum explain_attribute attribute);
+
 /* A finding about a mechanism or a time weighs less than one about a cause. */
 double explain_attribute_weight(enum explain_attribute attribute);
 
 /* The weight of a property of one moment only: less than that of the moment. */
 #define WEIGHT_OF_MOMENT 0.7
+
+/* The weight of requests of threads that have the name of most operations looked at. */
+#define WEIGHT_OF_SIBLING 0.5
 
 /* Sets text, option and value of a finding about @v, or about the bins from @v to @last. Returns 0
  * or -ENOMEM. */

@@ -202,6 +202,74 @@ static void nothing_is_found_in_noise(void **state)
 	}
 }
 
+/* A finding that half of 16 slow ones have, beginning with the @from-th. */
+static void finding_put(struct explain *e, enum explain_attribute attribute, double share,
+			unsigned int from)
+{
+	struct explain_finding *f = &e->findings[e->n_findings++];
+
+	*f = (struct explain_finding){ .attribute = attribute,
+				       .slow = 8,
+				       .score = share,
+				       .rank = share,
+				       .has = calloc(2, sizeof(*f->has)) };
+	for (unsigned int i = from; i < from + 8; i++)
+		bit_set(f->has, i);
+}
+
+/* Who, what and where come before ways, times and symptoms, except for one that explains far more;
+ * a symptom is below its cause. */
+static void causes_come_before_symptoms(void **state)
+{
+	static const struct {
+		struct {
+			enum explain_attribute attribute;
+			double share;
+			unsigned int from;
+		} of[3];
+		enum explain_attribute order[3];
+		size_t chosen;
+	} cases[] = {
+		{ { { ATTR_TIME, 0.9, 8 }, { ATTR_CALL, 0.8, 8 }, { ATTR_FILE, 0.5, 0 } },
+		  { ATTR_FILE, ATTR_CALL, ATTR_TIME },
+		  2 },
+		{ { { ATTR_FILE, 0.2, 0 }, { ATTR_TIME, 0.9, 8 }, { ATTR_CALL, 0.3, 4 } },
+		  { ATTR_TIME, ATTR_FILE, ATTR_CALL },
+		  2 },
+		{ { { ATTR_DEPTH, 0.9, 3 }, { ATTR_FILE, 0.5, 0 }, { ATTR_STRATUM, 0.9, 0 } },
+		  { ATTR_FILE, ATTR_DEPTH, ATTR_STRATUM },
+		  1 },
+		{ { { ATTR_STRATUM, 0.9, 0 }, { ATTR_DEPTH, 0.9, 8 }, { ATTR_SIZE, 0.1, 0 } },
+		  { ATTR_DEPTH, ATTR_SIZE, ATTR_STRATUM },
+		  2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct explain_finding list[3];
+		struct explain e = { .n = 1000, .n_slow = 16, .findings = list, .tests = 1 };
+		struct scan s = { .e = &e, .cell_ns = 1, .n_list = 16 };
+
+		s.list = calloc(16, sizeof(*s.list));
+		for (unsigned int k = 0; k < 16; k++)
+			s.list[k].start_ns = 12 * k;
+		for (int k = 0; k < 3; k++)
+			finding_put(&e, cases[i].of[k].attribute, cases[i].of[k].share,
+				    cases[i].of[k].from);
+		assert_int_equal(explain_findings_choose(&s), 0);
+		assert_int_equal(e.n_findings, 3);
+		for (size_t k = 0; k < 3; k++) {
+			if (list[k].attribute != cases[i].order[k])
+				fail_msg("%zu: %s is in place %zu", i,
+					 explain_attribute_name(list[k].attribute), k);
+			free(list[k].has);
+		}
+		assert_int_equal(e.n_chosen, cases[i].chosen);
+		free(e.same);
+		free(s.list);
+	}
+}
+
 /* However short a recording is, or wherever it ends: counts, or one error. */
 static void short_ones_are_explained(void **state)
 {
@@ -625,6 +693,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(planted_is_first),
 		cmocka_unit_test(strata_are_told_first),
+		cmocka_unit_test(causes_come_before_symptoms),
 		cmocka_unit_test(nothing_is_found_in_noise),
 		cmocka_unit_test(short_ones_are_explained),
 		cmocka_unit_test(cut_off_ones_are_explained),

@@ -465,7 +465,8 @@ static const struct cause causes[] = {
 	  .stratum = ST_THROTTLE },
 	{ "a lock holder", "write>p99", ATTR_STRATUM, 0, "lock", .has = of_all,
 	  .stratum = ST_LOCK },
-	{ "queue depth", "read>p99", ATTR_DEPTH, 0, "in flight", .rivals = herd },
+	/* only threads of this process read at the same moment */
+	{ "queue depth", "read>p99", ATTR_PROCESS, 0, "(pid 1000)", .rivals = herd },
 	{ "a size class", "read>p99", ATTR_SIZE, 0, "MiB", .shape = large },
 	{ "alignment", "write>p99", ATTR_ALIGNMENT, 0, "not aligned", .has = of_crooked,
 	  .stratum = ST_DEVICE, .shape = crooked },
