@@ -664,6 +664,8 @@ static int judge(const struct scan *s)
 		err = explain_findings_choose(s);
 	for (size_t i = 0; i < e->n_findings && !err; i++)
 		span_set(s, &e->findings[i]);
+	for (size_t i = 0; i < e->n_nearest && !err; i++)
+		span_set(s, &e->nearest[i]);
 	return err;
 }
 
@@ -717,6 +719,8 @@ void explain_done(struct explain *e)
 {
 	for (size_t i = 0; i < e->n_findings; i++)
 		explain_finding_done(&e->findings[i]);
+	for (size_t i = 0; i < e->n_nearest; i++)
+		explain_finding_done(&e->nearest[i]);
 	free(e->findings);
 	free(e->same);
 	free(e->name);

@@ -24,6 +24,7 @@ enum {
 	EXPLAIN_LEAST_PERCENT = 5, /* so many more of the slow ones than of the others have it */
 	EXPLAIN_WEAK_PERCENT = 25, /* the same for strata and times, which are no causes */
 	EXPLAIN_FINDINGS = 5,      /* at most */
+	EXPLAIN_NEAREST = 10,      /* properties that chance may explain, at most */
 };
 
 #define EXPLAIN_LEAST_LIFT 1.5  /* a property is so many times as frequent among the slow ones */
@@ -121,6 +122,9 @@ struct explain {
 	uint64_t requests_left_out;              /* requests whose submitters are not looked at */
 	struct explain_finding *findings;        /* the chosen ones first, best first; owned */
 	size_t n_findings, n_chosen;
+	/* The properties with the least p that are not sure, the first is the nearest; owned. */
+	struct explain_finding nearest[EXPLAIN_NEAREST];
+	size_t n_nearest;
 	size_t *same;       /* of each finding after the chosen ones: which of these has most of its
 			       operations; owned */
 	uint64_t uncovered; /* slow ones in none of the chosen findings */

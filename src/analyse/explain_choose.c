@@ -67,7 +67,16 @@ void explain_finding_done(struct explain_finding *f)
 	free(f->has);
 }
 
-/* Removes findings too weak to be shown. */
+/* Whether chance alone keeps @f from being told. */
+static bool is_near(const struct explain *e, const struct explain_finding *f)
+{
+	struct explain_finding sure = *f;
+
+	sure.p = 0;
+	return f->p > EXPLAIN_FALSE && is_told(e, &sure);
+}
+
+/* Takes findings that are not shown from the list, which is in the order of p. */
 static void drop_untold(struct explain *e)
 {
 	size_t n = 0;
@@ -75,6 +84,8 @@ static void drop_untold(struct explain *e)
 	for (size_t i = 0; i < e->n_findings; i++) {
 		if (is_told(e, &e->findings[i]))
 			e->findings[n++] = e->findings[i];
+		else if (e->n_nearest < EXPLAIN_NEAREST && is_near(e, &e->findings[i]))
+			e->nearest[e->n_nearest++] = e->findings[i];
 		else
 			explain_finding_done(&e->findings[i]);
 	}

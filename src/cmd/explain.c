@@ -39,7 +39,9 @@ struct explain_cmd {
 
 static const struct opt form_opts[] = {
 	{ 'v', "verbose", OPT_TIMES(struct explain_cmd, detail),
-	  .help = "all findings about the same operations, not only three" },
+	  .help = "numbers about chance, all properties of the same operations, and the ten "
+		  "nearest "
+		  "if nothing is found" },
 	{ 'j', "json", OPT_FLAG(struct explain_cmd, json), .help = "one JSON object, times in ns" },
 	{ 'o', "output", OPT_STRING(struct explain_cmd, output), .arg = "FILE",
 	  .help = "write to this new file; - is the standard output (default)" },

@@ -14,7 +14,7 @@ struct explain_view {
 	const struct explain_conf *conf;
 	const char *condition; /* as given; hostile */
 	const char *noun;      /* "fsyncs" */
-	bool detail;           /* all findings on the same operations */
+	bool detail;           /* numbers about chance, and all properties */
 	bool color;
 	/* The command line that shows operations of @f; raw. The caller frees the result; NULL if
 	 * out of memory. */

@@ -50,6 +50,9 @@ static const struct member finding_members[] = {
 };
 static const struct object finding_object = { "finding", "a finding", finding_members };
 
+static const struct object nearest_object = { "nearest", "a property that chance may explain",
+					      property_members };
+
 static const struct member explain_members[] = {
 	{ "answer", MEMBER_TEXT, .what = "the result, in sentences" },
 	{ "file", MEMBER_TEXT, .what = "name of the recording" },
@@ -79,6 +82,9 @@ static const struct member explain_members[] = {
 	  .object = &strata_object },
 	{ "findings", MEMBER_OBJECT, .what = "what the slow ones have in common, the best first",
 	  .object = &finding_object, .list = 1 },
+	{ "nearest", MEMBER_OBJECT,
+	  .what = "properties that chance may explain, the least probable first",
+	  .object = &nearest_object, .list = 1 },
 	{ "uncovered", MEMBER_COUNT, .what = "slow ones in no finding" },
 	{ "uncovered_sampled", MEMBER_BOOL,
 	  .what = "whether uncovered is estimated from a sample of the slow ones" },
@@ -152,6 +158,17 @@ static void put_findings(struct json *j, const struct explain_view *v)
 	json_put_end(j, ']');
 }
 
+static void put_nearest(struct json *j, const struct explain *e)
+{
+	json_put_begin(j, "nearest", '[');
+	for (size_t i = 0; i < e->n_nearest; i++) {
+		json_put_begin(j, NULL, '{');
+		put_counts(j, e, &e->nearest[i]);
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
+}
+
 static void put_strata(struct json *j, const char *name, const struct explain *e,
 		       const uint64_t sums[ST_N])
 {
@@ -203,6 +220,7 @@ int explain_json(FILE *f, const struct explain_view *v)
 	put_strata(&j, "slow_strata", e, e->slow_ns);
 	put_strata(&j, "others_strata", e, e->others_ns);
 	put_findings(&j, v);
+	put_nearest(&j, e);
 	json_put_uint(&j, "uncovered", e->n_slow ? e->uncovered : 0);
 	json_put_bool(&j, "uncovered_sampled", e->is_sampled);
 	put_missing(&j, e);

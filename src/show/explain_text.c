@@ -11,7 +11,6 @@
 
 enum {
 	WIDTH = 80,
-	SAME_SHOWN = 3,
 	STRATA_SHOWN = 3,
 	STRATUM_PERCENT = 5, /* a smaller part of the difference is not told */
 };
@@ -178,7 +177,8 @@ static void say_common(FILE *f, const struct explain_view *v)
 	else if (e->n_slow < EXPLAIN_LEAST)
 		fprintf(f, "These are too few to tell a cause from chance.");
 	else if (!e->n_chosen)
-		fprintf(f, "These have nothing in common that chance does not explain.");
+		fprintf(f, "Of %s properties none is more frequent among them than chance allows.",
+			text_count(e->tests).s);
 	else
 		fprintf(f, "%s of these were %s, %s of the others were.",
 			share_text(first->slow, e->n_slow).s, first->text,
@@ -237,49 +237,69 @@ static void put_answer(struct explain_out *t)
 	}
 }
 
-static void put_counts(struct explain_out *t, const struct explain_finding *f)
+/* How many have the property; with -v, what chance would give. */
+static void say_counts(FILE *f, const struct explain_view *v, const struct explain_finding *found)
 {
-	const struct explain *e = t->v->e;
-	char p[32], *text;
+	const struct explain *e = v->e;
 
-	if (f->p < 1e-9)
-		strcpy(p, "p < 1e-9");
+	fprintf(f, "%s of %s slow ones (%s), %s of %s others (%s)", text_count(found->slow).s,
+		text_count(e->n_slow).s, share_text(found->slow, e->n_slow).s,
+		text_count(found->others).s, text_count(others_of(e)).s,
+		share_text(found->others, others_of(e)).s);
+	if (!v->detail)
+		return;
+	fprintf(f, ": %s, chance would give %s, at most %s; ", lift_text(e, found).s,
+		expected_text(found->expected).s, text_count(found->at_most).s);
+	if (found->p < 1e-9)
+		fprintf(f, "p < 1e-9");
 	else
-		snprintf(p, sizeof(p), "p = %.1g", f->p);
-	if (asprintf(&text,
-		     "%s of %s slow ones (%s), %s of %s others (%s): %s, chance would give %s, at "
-		     "most %s; %s",
-		     text_count(f->slow).s, text_count(e->n_slow).s,
-		     share_text(f->slow, e->n_slow).s, text_count(f->others).s,
-		     text_count(others_of(e)).s, share_text(f->others, others_of(e)).s,
-		     lift_text(e, f).s, expected_text(f->expected).s, text_count(f->at_most).s,
-		     p) < 0)
-		text = NULL;
-	text_put(&t->out, "   ");
-	put_owned(t, text, 3, 3);
+		fprintf(f, "p = %.1g", found->p);
 }
 
-/* Other findings on the operations of the chosen finding @chosen. */
-static void put_same(struct explain_out *t, size_t chosen)
+static void put_counts(struct explain_out *t, const struct explain_finding *found)
 {
-	const struct explain *e = t->v->e;
-	size_t n = 0, shown = t->v->detail ? SIZE_MAX : SAME_SHOWN;
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
-	for (size_t i = e->n_chosen; i < e->n_findings && f; i++) {
-		const struct explain_finding *same = &e->findings[i];
-
-		if (e->same[i] != chosen || n++ >= shown)
-			continue;
-		fprintf(f, "%s%s (%s, others %s)",
-			n == 1 ? "the same operations were also: " : "; ", same->text,
-			share_text(same->slow, e->n_slow).s,
-			share_text(same->others, others_of(e)).s);
+	if (f) {
+		say_counts(f, t->v, found);
+		if (fclose(f)) {
+			free(text);
+			text = NULL;
+		}
 	}
-	if (f && n > shown)
-		fprintf(f, "; %zu more, -v shows them", n - shown);
+	text_put(&t->out, "   ");
+	put_owned(t, text, 3, 3);
+}
+
+/* "in file /a (25 %, others 3.7 %)" */
+static void say_shares(FILE *f, const struct explain *e, const struct explain_finding *found)
+{
+	fprintf(f, "%s (%s, others %s)", found->text, share_text(found->slow, e->n_slow).s,
+		share_text(found->others, others_of(e)).s);
+}
+
+/* Other findings on the operations of the chosen finding @chosen, with -v; else how many. */
+static void put_same(struct explain_out *t, size_t chosen)
+{
+	const struct explain *e = t->v->e;
+	char *text = NULL;
+	size_t len, n = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	for (size_t i = e->n_chosen; i < e->n_findings && f; i++) {
+		if (e->same[i] != chosen)
+			continue;
+		n++;
+		if (!t->v->detail)
+			continue;
+		fprintf(f, "%s", n == 1 ? "the same operations were also: " : "; ");
+		say_shares(f, e, &e->findings[i]);
+	}
+	if (f && n && !t->v->detail)
+		fprintf(f, "-v shows %zu more propert%s of the same operations", n,
+			n == 1 ? "y" : "ies");
 	if (f && fclose(f)) {
 		free(text);
 		text = NULL;
@@ -291,6 +311,31 @@ static void put_same(struct explain_out *t, size_t chosen)
 	text_put(&t->out, "%s   ", paint(t, GREY));
 	put_owned(t, text, 3, 3);
 	text_put(&t->out, "%s", paint(t, PLAIN));
+}
+
+/* If nothing is found: what came nearest to it. */
+static void put_nearest(struct explain_out *t)
+{
+	const struct explain *e = t->v->e;
+	size_t n = t->v->detail ? e->n_nearest : 1, len;
+	char *text = NULL;
+	FILE *f;
+
+	if (e->n_chosen || !e->n_nearest)
+		return;
+	f = open_memstream(&text, &len);
+	for (size_t i = 0; i < n && f; i++) {
+		fprintf(f, "%s", i ? "; " : "Nearest: ");
+		say_shares(f, e, &e->nearest[i]);
+	}
+	if (f)
+		fprintf(f, ", not certain.%s",
+			e->n_nearest > n ? " -v shows the ten nearest." : "");
+	if (f && fclose(f)) {
+		free(text);
+		text = NULL;
+	}
+	put_owned(t, text, 0, 0);
 }
 
 static void put_command(struct explain_out *t, const struct explain_finding *f)
@@ -390,6 +435,7 @@ int explain_text(FILE *f, const struct explain_view *v)
 
 	put_lost(&t);
 	put_answer(&t);
+	put_nearest(&t);
 	for (size_t i = 0; i < e->n_chosen; i++)
 		put_finding(&t, i);
 	if (e->n_chosen && !e->uncovered)

@@ -26,6 +26,10 @@ setup_file() {
 	grep -qE ' [mu]s\. They waited for: device \+[0-9.]+ ms \([0-9]+ %\)' "$tmp/line"
 	[[ $output == *$'\n1. beside discards on vda\n'* && $output == *"slow ones ("*") are in no finding."* ]]
 	[[ $output == *"not in this recording: the CPU, who woke the thread, who held a lock"* ]]
+	[[ $output != *"chance would give"* && $output != *"the same operations were also"* ]]
+	expect 0 explain -v discard.ios 'fsync>p99'
+	tr -s ' \n' ' ' <<<"$output" >"$tmp/line"
+	grep -qE ' others \([0-9.]+ %\): [0-9.]+ times as often, chance would give [0-9.]+, at most [0-9]+; p ' "$tmp/line"
 	expect 0 explain -j discard.ios 'fsync>p99'
 	json '.answer | test(" They waited for: device .* % of these were beside discards on vda, [0-9.]+ % of the others were[.]$")'
 	json '.schema == "iostrata.explain/1" and .count > 3800 and
@@ -59,7 +63,7 @@ setup_file() {
 @test "explain: noise gives no finding" {
 	for condition in 'read>p99' 'fsync>p95' 'write>p99'; do
 		expect 0 explain "$made/none.ios" "$condition"
-		[[ $(tr -s ' \n' ' ' <<<"$output") == *" These have nothing in common that chance does not explain. "* ]]
+		[[ $(tr -s ' \n' ' ' <<<"$output") == *" properties none is more frequent among them than chance allows. "* ]]
 	done
 }
 

@@ -144,8 +144,8 @@ static void strata_are_told_first(void **state)
 		assert_int_equal(ask(f, "fsync>p99", &e, &conf), 0);
 		text = shown_in_line(&e, &conf);
 		waited = strstr(text, "s. They waited for: ");
-		finding = strstr(text,
-				 i ? " These have nothing in common" : " 1. longest in stratum");
+		finding = strstr(text, i ? " properties none is more frequent"
+					 : " 1. longest in stratum");
 		assert_true(waited && finding && waited < finding);
 		assert_non_null(strstr(text, " operations took more than "));
 		assert_non_null(strstr(text, " ms: on average "));
@@ -268,6 +268,40 @@ static void causes_come_before_symptoms(void **state)
 		free(e.same);
 		free(s.list);
 	}
+}
+
+/* Where nothing is sure, the least probable properties are told, with their shares. */
+static void nearest_are_told(void **state)
+{
+	static const double ps[] = { 0.5, 0.03, 0.2 };
+	const struct explain_conf conf = {};
+	struct explain e = { .n = 1000, .n_slow = 16, .tests = 3 };
+	struct scan s = { .e = &e, .cell_ns = 1, .n_list = 16 };
+	char *text;
+
+	(void)state;
+	s.list = calloc(16, sizeof(*s.list));
+	e.findings = calloc(3, sizeof(*e.findings));
+	for (int i = 0; i < 3; i++) {
+		finding_put(&e, ATTR_FILE + i, 0.5, i);
+		e.findings[i].raw_p = ps[i];
+		e.findings[i].others = 39;
+		assert_true(asprintf(&e.findings[i].text, "in file %d", i) > 0);
+	}
+	assert_int_equal(explain_findings_choose(&s), 0);
+	assert_int_equal(e.n_findings, 0);
+	assert_int_equal(e.n_nearest, 3);
+	assert_true(e.nearest[0].p < e.nearest[1].p && e.nearest[1].p < e.nearest[2].p);
+	text = shown_in_line(&e, &conf);
+	assert_non_null(strstr(text, "Of 3 properties none is more frequent among them than chance "
+				     "allows. Nearest: in file 1 (50 %, others 4.0 %); in file 2 "
+				     "(50 %, others 4.0 %); in file 0 (50 %, others 4.0 %), not "
+				     "certain. "));
+	assert_non_null(
+		strstr(text, "\"nearest\":[{\"attribute\":\"directory\",\"text\":\"in file 1\""));
+	free(text);
+	free(s.list);
+	explain_done(&e);
 }
 
 /* However short a recording is, or wherever it ends: counts, or one error. */
@@ -694,6 +728,7 @@ int main(void)
 		cmocka_unit_test(planted_is_first),
 		cmocka_unit_test(strata_are_told_first),
 		cmocka_unit_test(causes_come_before_symptoms),
+		cmocka_unit_test(nearest_are_told),
 		cmocka_unit_test(nothing_is_found_in_noise),
 		cmocka_unit_test(short_ones_are_explained),
 		cmocka_unit_test(cut_off_ones_are_explained),
