@@ -26,6 +26,7 @@
 #include "common/recorder.h"
 #include "event.h"
 #include "run/io.h"
+#include "run/program.h"
 #include "show/breakdown_text.h"
 
 enum { BUFFER_KIB = 8192, MEMORY_MIB = 32 };
@@ -55,7 +56,7 @@ struct watch_run {
 	struct opt_strings until;
 	uint64_t keep_ns, after_ns, buffer_kib, memory_mib;
 	const char *at_most_text, *budget_text;
-	bool ops, requests;
+	bool ops, requests, status;
 	struct store store;
 	/* state */
 	struct recorder recorder;
@@ -89,6 +90,8 @@ static const struct opt watch_opts[] = {
 	{},
 };
 
+static const struct opt_choice run_thens[] = { { "keep", false }, { "delete", true }, {} };
+
 static const struct opt store_opts[] = {
 	{ 'o', "output", OPT_STRING(struct watch_run, store.dir), .arg = "DIR",
 	  .help = "write recordings into this directory, and make it if necessary (default: the "
@@ -100,9 +103,15 @@ static const struct opt store_opts[] = {
 	  .help = "write a directory of Parquet tables instead of each recording" },
 	{ 0, "no-commands", OPT_FLAG(struct watch_run, recorder.no_commands),
 	  .help = RECORDER_NO_COMMANDS_HELP },
-	{ 0, "run", OPT_STRING(struct watch_run, store.run), .arg = "CMD",
+	{ 0, "run", OPT_STRING(struct watch_run, store.spool.run), .arg = "CMD",
 	  .help = "after each recording, run this program as the caller; its only argument is the "
-		  "recording's name" },
+		  "recording's name; if it does not end with 0, run it again later" },
+	{ 0, "run-then", OPT_CHOICE(struct watch_run, store.spool.deletes, run_thens),
+	  .arg = "WHAT",
+	  .help = "what to do with a recording when CMD has ended with 0: keep or delete (default: "
+		  "keep)" },
+	{ 0, "status", OPT_FLAG(struct watch_run, status),
+	  .help = "print the recordings in DIR that wait for CMD, and end" },
 	{},
 };
 
@@ -135,6 +144,9 @@ static const struct opt_example examples[] = {
 	{ "iostrata watch --until 'errors>0' --at-most 10/h --budget 5G -o /var/lib/io",
 	  "failures, for ever, in 5 GB" },
 	{ "iostrata watch --until 'queue vda>64 over 5s' --run ./tell", "tell somebody" },
+	{ "iostrata watch --until 'errors>0' -o d --run ./put-s3 --run-then delete",
+	  "put each recording into a store" },
+	{ "iostrata watch --status -o d", "what waits to be put there" },
 	{},
 };
 
@@ -199,6 +211,10 @@ static int resolve(struct run *r, struct reason *why)
 	struct session_conf *conf = &w->io.conf;
 	bool both = w->ops == w->requests;
 
+	if (w->status)
+		return watch_spool_status(w->store.dir, why) ? -1 : 1;
+	if (w->store.spool.deletes && !w->store.spool.run)
+		return reason_set(why, EXIT_USAGE, "--run-then has no meaning without --run");
 	if ((w->at_most_text && watch_at_most_parse(&w->at_most, w->at_most_text, why)) ||
 	    (w->budget_text && budget_parse(w->budget_text, &w->store.budget, why)))
 		return -1;
@@ -210,7 +226,7 @@ static int resolve(struct run *r, struct reason *why)
 	conf->uncounted = true;
 	conf->buffer_bytes = w->buffer_kib * 1024;
 	r->usr1_asks = true;
-	if (recorder_until(&w->recorder, &w->until, why) || run_check(w->store.run, why) ||
+	if (recorder_until(&w->recorder, &w->until, why) || run_check(w->store.spool.run, why) ||
 	    watch_store_open(&w->store, why))
 		return -1;
 	w->recorder.deputy = watch_store_pid(&w->store);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cmd/watch_store.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/reason.h"
 #include "base/text.h"
 #include "common/archive.h"
@@ -26,70 +25,12 @@
 #define PART        ".watch-%d.part"
 #define PART_TABLES ".watch-%d.tables"
 
-enum { STORE_PATH = PATH_MAX + SHOT_NAME, TAKE_BYTES = 1 << 16, PIPE_BYTES = 1 << 20 };
+enum { TAKE_BYTES = 1 << 16, PIPE_BYTES = 1 << 20 };
 
 /* While a disk hangs, small recordings wait in their pipes. With more than these bytes of messages
  * unread by the deputy, another recording waits in the tool's memory. Twice as many have room, so
  * the message behind a recording always has. */
 enum { QUEUE_BYTES = 32 << 10 };
-
-/* The recordings in the directory: by their names, so that no other file is ever removed. */
-
-/* Whether @name is like "watch-20260131T120000Z-fsync-over-100ms.ios", as watch makes names. */
-static bool is_ours(const char *name)
-{
-	static const char pattern[] = "watch-00000000T000000Z-";
-	const char *dot = strrchr(name, '.');
-
-	for (size_t i = 0; pattern[i]; i++)
-		if (pattern[i] == '0' ? !isdigit((unsigned char)name[i]) : name[i] != pattern[i])
-			return false;
-	return dot && (!strcmp(dot, ".ios") || !strcmp(dot, ".tables"));
-}
-
-/* Goes through the files of a directory of tables. Returns their bytes. */
-static uint64_t tables_go_through(const char *path, bool remove)
-{
-	char file[2 * STORE_PATH];
-	uint64_t bytes = 0;
-	struct dirent *e;
-	struct stat st;
-	DIR *dir = opendir(path);
-
-	while (dir && (e = readdir(dir))) {
-		snprintf(file, sizeof(file), "%s/%s", path, e->d_name);
-		if (lstat(file, &st) || !S_ISREG(st.st_mode))
-			continue;
-		bytes += st.st_size;
-		if (remove)
-			unlink(file);
-	}
-	if (dir)
-		closedir(dir);
-	return bytes;
-}
-
-static uint64_t entry_bytes(const char *path)
-{
-	struct stat st;
-
-	if (lstat(path, &st))
-		return 0;
-	return S_ISDIR(st.st_mode) ? tables_go_through(path, false) : (uint64_t)st.st_size;
-}
-
-/* Returns 0 or -errno. */
-static int entry_remove(const char *path)
-{
-	struct stat st;
-
-	if (lstat(path, &st))
-		return -errno;
-	if (!S_ISDIR(st.st_mode))
-		return unlink(path) ? -errno : 0;
-	tables_go_through(path, true);
-	return rmdir(path) ? -errno : 0;
-}
 
 struct contents {
 	uint64_t bytes;
@@ -104,10 +45,10 @@ static struct contents store_look(const struct store *s)
 	DIR *dir = opendir(s->dir);
 
 	while (dir && (e = readdir(dir))) {
-		if (!is_ours(e->d_name))
+		if (!watch_file_is_ours(e->d_name))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", s->dir, e->d_name);
-		k.bytes += entry_bytes(path);
+		k.bytes += watch_file_bytes(path);
 		if (!k.oldest[0] || strcmp(e->d_name, k.oldest) < 0)
 			snprintf(k.oldest, sizeof(k.oldest), "%s", e->d_name);
 	}
@@ -127,11 +68,14 @@ static bool oldest_remove(const struct store *s, const char *because)
 		return false;
 	snprintf(path, sizeof(path), "%s/%s", s->dir, k.oldest);
 	text_safe(safe, sizeof(safe), k.oldest);
-	err = entry_remove(path);
+	err = watch_file_remove(path);
 	if (err)
 		cmd_say("warning: cannot remove %s: %s", safe, strerror(-err));
 	else
-		cmd_say("removed %s: %s", safe, because);
+		cmd_say("removed %s: %s%s", safe, because,
+			watch_spool_forget(s->dir, k.oldest)
+				? "; the program of --run has not ended with 0 for it"
+				: "");
 	return !err;
 }
 
@@ -255,20 +199,29 @@ static int part_take(struct taking *t, int from)
 	return err;
 }
 
-/* Gives @from the first free name like that of @shot. Returns 0 with @ret_path, or -errno. */
+/* Gives @from the first free name like that of @shot. With --run, the recording waits from then on.
+ * Returns 0 with @ret_path, or -errno. */
 static int shot_name(const struct store *s, const char *from, const struct shot *shot,
 		     char ret_path[STORE_PATH])
 {
 	const char *suffix = s->tables ? "tables" : "ios";
-	char number[16] = "";
-	int err = -EEXIST;
+	char number[16] = "", name[SHOT_NAME + 32];
+	int err = -EEXIST, noted = 0;
 
 	for (unsigned int i = 1; err == -EEXIST && i < 1000; i++) {
 		if (i > 1)
 			snprintf(number, sizeof(number), "-%u", i);
-		snprintf(ret_path, STORE_PATH, "%s/%s%s.%s", s->dir, shot->name, number, suffix);
+		snprintf(name, sizeof(name), "%s%s.%s", shot->name, number, suffix);
+		snprintf(ret_path, STORE_PATH, "%s/%s", s->dir, name);
+		if (s->spool.run)
+			noted = watch_spool_note(s->dir, name);
 		err = newfile_rename(from, ret_path);
+		if (err && s->spool.run && !noted)
+			watch_spool_forget(s->dir, name);
 	}
+	if (!err && noted && noted != -EEXIST)
+		cmd_say("warning: cannot note that a recording waits for --run: %s",
+			strerror(-noted));
 	return err;
 }
 
@@ -283,17 +236,17 @@ static int tables_write(const struct taking *t, const struct shot *shot, char re
 	int err;
 
 	snprintf(dir, sizeof(dir), "%s/" PART_TABLES, t->s->dir, getpid());
-	entry_remove(dir);
+	watch_file_remove(dir);
 	if (mkdir(dir, 0700))
 		return reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", dir,
 				  strerror(errno));
 	err = archive_tables(files, 1, &conf, &counts, why);
-	if (!err && !budget_keep(t->s, entry_bytes(dir)))
+	if (!err && !budget_keep(t->s, watch_file_bytes(dir)))
 		err = reason_set(why, EXIT_FAILED, "the tables are larger than --budget");
 	if (!err && (err = shot_name(t->s, dir, shot, ret_path)))
 		reason_set(why, EXIT_FAILED, "cannot name '%.200s': %s", dir, strerror(-err));
 	if (err)
-		entry_remove(dir);
+		watch_file_remove(dir);
 	return err ? -1 : 0;
 }
 
@@ -341,33 +294,13 @@ static void shot_say(const struct shot *shot, const char *path)
 		snprintf(lost, sizeof(lost), ", %s lost", text_count(shot->lost).s);
 	snprintf(text, sizeof(text), "%s: %s operation%s, %s request%s, %s, %s%s", safe,
 		 text_count(shot->ops).s, text_plural(shot->ops), text_count(shot->requests).s,
-		 text_plural(shot->requests), text_bytes(entry_bytes(path)).s,
+		 text_plural(shot->requests), text_bytes(watch_file_bytes(path)).s,
 		 text_ns(shot->duration_ns).s, lost);
 	text_message(stderr, text);
 }
 
-/* Starts the program of --run, without waiting for its end. */
-static void program_run(const struct store *s, const char *path)
-{
-	int err = s->run ? program_start(s->run, path) : 0;
-
-	if (err)
-		cmd_say("warning: cannot start the program of --run: %s", strerror(-err));
-}
-
-static void programs_look(const struct store *s, bool wait)
-{
-	char safe[TEXT_SAFE_CAP(200)];
-	int status;
-
-	text_safe_n(safe, sizeof(safe), s->run ? s->run : "", s->run ? strnlen(s->run, 200) : 0);
-	while ((status = program_ended(wait)) >= 0)
-		if (status)
-			cmd_say("warning: '%s' ended with status %d", safe, status);
-}
-
 /* Takes a recording from the pipe @from. Returns 0, or -1 with @why. */
-static int shot_take(const struct store *s, int control, int from, struct reason *why)
+static int shot_take(struct store *s, int control, int from, struct reason *why)
 {
 	struct taking t = { .s = s };
 	char path[STORE_PATH];
@@ -392,7 +325,7 @@ static int shot_take(const struct store *s, int control, int from, struct reason
 	if (got)
 		return -1;
 	shot_say(&shot, path);
-	program_run(s, path);
+	watch_spool_added(&s->spool);
 	return 0;
 }
 
@@ -413,7 +346,7 @@ static void leftovers_remove(const struct store *s)
 		snprintf(process, sizeof(process), "/proc/%d", pid);
 		snprintf(path, sizeof(path), "%s/%s", s->dir, e->d_name);
 		if (end && access(process, F_OK))
-			entry_remove(path);
+			watch_file_remove(path);
 	}
 	if (dir)
 		closedir(dir);
@@ -421,19 +354,23 @@ static void leftovers_remove(const struct store *s)
 
 static int work(void *arg)
 {
-	const struct store *s = arg;
+	struct store *s = arg;
 	struct reason why;
 	struct shot shot;
 	int from, status = 0;
 
 	close(s->control); /* else the deputy would not see the tool's end */
 	leftovers_remove(s);
-	while (shot_receive(s->theirs, &shot, &from)) {
+	s->spool.dir = s->dir;
+	for (;;) {
+		if (!deputy_wait(s->theirs, watch_spool_look(&s->spool, clock_ns())))
+			continue;
+		if (!shot_receive(s->theirs, &shot, &from))
+			break;
 		if (from >= 0 && shot_take(s, s->theirs, from, &why))
 			status = cmd_fail(&why);
-		programs_look(s, false);
 	}
-	programs_look(s, true);
+	watch_spool_end(&s->spool);
 	return status;
 }
 

@@ -12,20 +12,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cmd/watch_files.h"
+#include "cmd/watch_spool.h"
 #include "run/copy.h"
 #include "run/deputy.h"
-#include "run/program.h"
 
 struct reason;
-
-enum { SHOT_NAME = 160 };
 
 struct store {
 	/* to be set by the caller */
 	const char *dir;
-	uint64_t budget; /* bytes of all recordings in the directory; 0: no limit */
-	const char *run; /* the program of --run; NULL: none */
-	bool tables;     /* write Parquet tables instead of recordings */
+	uint64_t budget;    /* bytes of all recordings in the directory; 0: no limit */
+	bool tables;        /* write Parquet tables instead of recordings */
+	struct spool spool; /* .run and .deletes */
 	/* private */
 	struct deputy deputy;
 	int control, theirs; /* the tool's end of the socket, and the deputy's */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +21,11 @@ void deputy_signals(void (*action)(int))
 void deputy_ignore_usr1(void)
 {
 	signal(SIGUSR1, SIG_IGN);
+}
+
+bool deputy_wait(int fd, int ms)
+{
+	return poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, ms) > 0;
 }
 
 static void deputy_run(const struct deputy_work *w, int go, int ready)

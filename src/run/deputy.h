@@ -36,6 +36,10 @@ bool deputy_has_ended(struct deputy *h);
 /* Lets the deputy work, or give up, and waits for its end. Returns its exit code. */
 int deputy_end(struct deputy *h, bool work);
 
+/* For a deputy: waits until something can be read from @fd, at most @ms; -1: for ever. Returns
+ * whether it can. */
+bool deputy_wait(int fd, int ms);
+
 /* Sets what the signals that end the tool do in this process: SIG_IGN or SIG_DFL. */
 void deputy_signals(void (*action)(int));
 

@@ -335,6 +335,57 @@ program_ran() { grep -qs SigIgn "$public"/*.says; }
 	grep -q "^warning: '.*program' ended with status 3" "$tmp/err"
 }
 
+@test "watch: --run is called until it ends with 0, over restarts, and --run-then delete removes" {
+	chmod 777 "$public"
+	dir=$public/recordings
+	cat >"$tmp/program" <<-'EOT'
+		#!/bin/sh
+		cd "${0%/*}" || exit
+		echo "$(id -u) $1" >>calls
+		test -e up
+	EOT
+	install -m 755 "$tmp/program" "$public/program"
+	export SUDO_USER=daemon SUDO_UID=1 SUDO_GID=1
+	start watch --comm planted -o "$dir" --run "$public/program" --run-then delete
+	kill -USR1 "$pid"
+	wait_until called 2 # again, though nothing else comes
+	finish INT
+	((status == 0))
+	grep -q "^recordings wait for --run" "$tmp/err"
+	[[ $(cd "$dir" && stat -c '%U %a' .watch-*.ios.waits watch-*.ios) == $'daemon 600\ndaemon 600' ]]
+	expect 0 watch --status -o "$dir"
+	[[ $output == "1 recording waits for the program of --run"$'\n'"watch-"*": "*" failed calls, the last one "*" ago" ]]
+	: >"$public/up"
+	start watch --comm planted -o "$dir" --run "$public/program" --run-then delete
+	wait_until is_empty
+	kill -USR1 "$pid"
+	wait_until grep -q 'SIGUSR1.ios: ' "$tmp/err"
+	finish INT
+	((status == 0))
+	is_empty
+	[[ $(cut -d' ' -f1 "$public/calls" | sort -u) == 1 && $(sort -u "$public/calls" | wc -l) == 2 ]]
+	expect 0 watch --status -o "$dir"
+	[[ $output == "0 recordings wait "* ]]
+}
+
+called() { (($(wc -l <"$public/calls") >= $1)); }
+is_empty() { [[ -z $(ls -A "$dir") ]]; }
+
+@test "watch: --budget removes a recording that waits for --run, and says so" {
+	mkdir "$dir"
+	for day in 1 2; do
+		head -c 40000 "$iostrata" >"$dir/watch-2026010${day}T000000Z-any.ios"
+		: >"$dir/.watch-2026010${day}T000000Z-any.ios.waits"
+	done
+	start watch --comm planted --budget 79K -o "$dir" --run /bin/false
+	kill -USR1 "$pid"
+	wait_until grep -q 'SIGUSR1.ios: ' "$tmp/err"
+	finish INT
+	((status == 0))
+	grep -q '^removed watch-20260101T000000Z-any.ios: --budget; the program of --run has not ended with 0' "$tmp/err"
+	[[ ! -e $dir/.watch-20260101T000000Z-any.ios.waits && -e $dir/.watch-20260102T000000Z-any.ios.waits ]]
+}
+
 @test "watch: killed at any moment, it leaves only complete files" {
 	start watch --comm planted -o "$dir"
 	plant "$iostrata" 1 0
@@ -512,6 +563,10 @@ for i in range(5):
 	says "cannot write to '.*such': No such file or directory"
 	expect 1 watch -o tests/cli/watch.bats
 	says "cannot write to 'tests/cli/watch.bats': Not a directory"
+	expect 2 watch -o "$dir" --run-then delete
+	says "--run-then has no meaning without --run"
+	expect 1 watch --status -o "$tmp/no/such"
+	says "cannot open '.*such': No such file or directory"
 	expect 1 watch -o "$dir" --run "$tmp/nothing"
 	says "cannot execute '.*/nothing' \(--run\): No such file or directory"
 	expect 1 watch -o "$dir" --run 'logger -t io'
