@@ -146,24 +146,54 @@ struct taking {
 	const struct store *s;
 	char part[STORE_PATH]; /* the name of the file until it is complete */
 	int fd;
-	uint64_t bytes;
+	uint64_t bytes, others; /* others: bytes of the other recordings, as last looked at */
 };
 
-/* Returns 0 or -errno; -EFBIG: larger than the budget. */
+static int part_create(const char *path)
+{
+	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+/* Makes the directory again if somebody has removed it. Returns 0 or -errno. */
 static int part_open(struct taking *t)
 {
+	char safe[TEXT_SAFE_CAP(200)];
+
 	snprintf(t->part, sizeof(t->part), "%s/" PART, t->s->dir, getpid());
 	unlink(t->part); /* of another process of this number, long ago */
-	t->fd = open(t->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	t->fd = part_create(t->part);
+	if (t->fd < 0 && errno == ENOENT) {
+		if (mkdir(t->s->dir, 0700))
+			return -errno;
+		text_safe_n(safe, sizeof(safe), t->s->dir, strnlen(t->s->dir, 200));
+		cmd_say("warning: '%s' was removed: made again", safe);
+		t->fd = part_create(t->part);
+	}
+	t->others = store_look(t->s).bytes;
 	return t->fd < 0 ? -errno : 0;
+}
+
+/* Makes room in the budget for @len more bytes. Returns 0; -EFBIG: the recording is larger. Tables
+ * are counted when they are complete. */
+static int part_budget(struct taking *t, size_t len)
+{
+	uint64_t bytes = t->bytes + len;
+
+	if (!t->s->budget || t->s->tables || t->others + bytes <= t->s->budget)
+		return 0;
+	if (!budget_keep(t->s, bytes))
+		return -EFBIG;
+	t->others = store_look(t->s).bytes;
+	return 0;
 }
 
 /* On a full disk, the oldest recordings go if --budget says that they may. */
 static int part_write(struct taking *t, const char *p, size_t len)
 {
+	int err = part_budget(t, len);
 	ssize_t n;
 
-	while (len) {
+	while (len && !err) {
 		n = write(t->fd, p, len);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -175,10 +205,8 @@ static int part_write(struct taking *t, const char *p, size_t len)
 		p += n;
 		len -= n;
 		t->bytes += n;
-		if (t->s->budget && !t->s->tables && t->bytes > t->s->budget)
-			return -EFBIG;
 	}
-	return 0;
+	return err;
 }
 
 /* Takes all that comes through the pipe @from. Returns 0 or -errno. */

@@ -478,6 +478,37 @@ for i in range(10007): os.pread(f, random.randrange(4096), random.randrange(1 <<
 	reader 'assert len(r[0].ops) == r[0].end["ops"] >= 10007' "$tmp/small"/*
 }
 
+@test "watch: the recording in progress counts in the budget" {
+	start watch --comm planted -o "$dir"
+	read_much planted
+	kill -USR1 "$pid"
+	wait_until grep -q 'SIGUSR1.ios: ' "$tmp/err"
+	finish INT
+	size=$(stat -c %s "$dir"/*.ios)
+	mkdir "$tmp/small" # with room for the budget, and half a recording more
+	mount -t tmpfs -o size="$((size * 5 / 2))" tmpfs "$tmp/small"
+	head -c "$((size * 7 / 4))" /dev/zero >"$tmp/small/watch-20260101T000000Z-any.ios"
+	start watch --comm planted -o "$tmp/small" --budget "$((size * 2))"
+	read_much planted
+	kill -USR1 "$pid"
+	wait_until grep -q 'SIGUSR1.ios: ' "$tmp/err"
+	finish INT
+	((status == 0))
+	grep -q '^removed watch-20260101T000000Z-any.ios: --budget' "$tmp/err"
+}
+
+@test "watch: a removed directory is made again" {
+	start watch --comm planted -o "$dir"
+	rm -rf "$dir"
+	kill -USR1 "$pid"
+	wait_until grep -q 'SIGUSR1.ios: ' "$tmp/err"
+	finish INT
+	((status == 0))
+	recordings 1
+	[[ $(stat -c %a "$dir") == 700 ]]
+	grep -q "^warning: '.*/dir' was removed: made again" "$tmp/err"
+}
+
 @test "watch: losses are reported, in the recording and at the end" {
 	start watch --comm planted --buffer 4 -o "$dir"
 	"$python" -c 'import os
