@@ -273,7 +273,7 @@ static void value_count(struct scan *s, struct scan_value *v, unsigned int cell,
 }
 
 /* The activities beside @item that may hinder it: a set of 1 << activity. */
-static uint64_t beside_of(struct scan *s, const struct scan_item *item)
+static uint64_t beside_of(struct scan *s, const struct scan_item *item, bool is_slow)
 {
 	const struct devices *d = &s->rec->header.devices;
 
@@ -285,6 +285,7 @@ static uint64_t beside_of(struct scan *s, const struct scan_item *item)
 				   ? explain_beside_below(&s->beside, d, item->disk)
 				   : UINT64_MAX;
 	}
+	s->hindering |= is_slow ? s->below : 0;
 	return s->below & explain_beside_at(&s->beside, item->start_ns, item->thread);
 }
 
@@ -294,7 +295,7 @@ static void values_count(struct scan *s, struct second *p, const struct scan_ite
 {
 	unsigned int cell = explain_scan_cell(s, item->start_ns);
 	struct scan_value *v;
-	uint64_t key, beside = beside_of(s, item);
+	uint64_t key, beside = beside_of(s, item, is_slow);
 
 	for (; beside; beside &= beside - 1)
 		value_count(s, &s->values[__builtin_ctzll(beside)], cell, slow, is_slow);
@@ -721,6 +722,8 @@ void explain_done(struct explain *e)
 		explain_finding_done(&e->findings[i]);
 	for (size_t i = 0; i < e->n_nearest; i++)
 		explain_finding_done(&e->nearest[i]);
+	for (size_t i = 0; i < e->n_then; i++)
+		free(e->then[i].text);
 	free(e->findings);
 	free(e->same);
 	free(e->name);

@@ -24,6 +24,7 @@ enum {
 	EXPLAIN_LEAST_PERCENT = 5, /* so many more of the slow ones than of the others have it */
 	EXPLAIN_WEAK_PERCENT = 25, /* the same for strata and times, which are no causes */
 	EXPLAIN_FINDINGS = 5,      /* at most */
+	EXPLAIN_THEN = 3,          /* named for an incident, at most */
 	EXPLAIN_NEAREST = 10,      /* properties that chance may explain, at most */
 };
 
@@ -89,6 +90,13 @@ struct explain_conf {
 	const char *(*call_name)(unsigned short call); /* of a system call of this machine */
 };
 
+/* Somebody who made far more requests during an incident than at other times. */
+struct explain_then {
+	char *text;             /* "requests of threads named dd on vda"; owned */
+	uint64_t requests, all; /* during the incident, and in the recording */
+	uint64_t before_ns;     /* the first one came so long before, about; 0: not before */
+};
+
 struct explain_finding {
 	enum explain_attribute attribute;
 	char *text;              /* "in the file /a/b", after "these were"; owned */
@@ -100,6 +108,7 @@ struct explain_finding {
 	uint64_t at_most;        /* in 99 of 100 cases */
 	double p;                /* probability of so many by chance, corrected for all tests */
 	uint64_t from_ns, to_ns; /* where many are, from the recording's beginning */
+	bool is_incident;        /* it happened once: p is about the moment, not about its cause */
 	/* private */
 	double raw_p, score, rank;
 	enum explain_class class;
@@ -125,6 +134,8 @@ struct explain {
 	/* The properties with the least p that are not sure, the first is the nearest; owned. */
 	struct explain_finding nearest[EXPLAIN_NEAREST];
 	size_t n_nearest;
+	struct explain_then then[EXPLAIN_THEN]; /* of the incident */
+	size_t n_then;
 	size_t *same;       /* of each finding after the chosen ones: which of these has most of its
 			       operations; owned */
 	uint64_t uncovered; /* slow ones in none of the chosen findings */

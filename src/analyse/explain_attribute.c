@@ -395,7 +395,7 @@ static void put_comm(FILE *f, const struct catalog_thread *t)
 	fprintf(f, "%.*s", (int)strnlen(t->comm, COMM_LEN), t->comm);
 }
 
-static void put_beside(FILE *f, const struct scan *s, const struct activity *a)
+static void put_activity(FILE *f, const struct scan *s, const struct activity *a)
 {
 	static const char *const what[] = {
 		[ACTIVITY_NAMED] = "requests of threads named ",
@@ -407,11 +407,32 @@ static void put_beside(FILE *f, const struct scan *s, const struct activity *a)
 		[ACTIVITY_OTHER] = "other requests",
 	};
 
-	fprintf(f, "beside %s%.*s", what[a->kind], (int)strnlen(a->comm, COMM_LEN), a->comm);
+	fprintf(f, "%s%.*s", what[a->kind], (int)strnlen(a->comm, COMM_LEN), a->comm);
 	if (a->kind == ACTIVITY_PROCESS)
 		fprintf(f, " (pid %u)", a->pid);
 	fprintf(f, " on ");
 	put_disk(f, s, a->dev);
+}
+
+static void put_beside(FILE *f, const struct scan *s, const struct activity *a)
+{
+	fprintf(f, "beside ");
+	put_activity(f, s, a);
+}
+
+char *explain_activity_text(const struct scan *s, const struct activity *a)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	put_activity(f, s, a);
+	if (!fclose(f))
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* The path of a file, of its directory if @up. The caller frees the result; NULL if out of
@@ -660,8 +681,7 @@ static char *option_value(const struct scan *s, const struct scan_value *v, cons
 	}
 }
 
-/* Whether most of the operations looked at belong to threads of the name in @a. */
-static bool is_sibling(const struct scan *s, const struct activity *a)
+bool explain_activity_is_sibling(const struct scan *s, const struct activity *a)
 {
 	uint64_t key = hash_name(a->comm), all = 0;
 
@@ -680,7 +700,7 @@ int explain_attribute_describe(const struct scan *s, const struct scan_value *v,
 	const char *option = NULL;
 
 	ret->attribute = v->attribute;
-	if (v->attribute == ATTR_BESIDE && is_sibling(s, &s->beside.list[v->key]))
+	if (v->attribute == ATTR_BESIDE && explain_activity_is_sibling(s, &s->beside.list[v->key]))
 		ret->class = CLASS_SYMPTOM;
 	ret->text = text_of_value(s, v, last);
 	if (!ret->text)

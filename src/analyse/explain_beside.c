@@ -24,13 +24,15 @@ int explain_beside_init(struct beside *b, uint64_t base_ns)
 	b->slots = calloc(BESIDE_SLOTS, sizeof(*b->slots));
 	b->weights = calloc(BESIDE_WEIGHED, sizeof(*b->weights));
 	b->table = calloc(TABLE, sizeof(*b->table));
-	return b->slots && b->weights && b->table ? 0 : -ENOMEM;
+	b->begun = calloc(BESIDE_MAX, sizeof(*b->begun));
+	return b->slots && b->weights && b->table && b->begun ? 0 : -ENOMEM;
 }
 
 void explain_beside_done(struct beside *b)
 {
 	free(b->slots);
 	free(b->weights);
+	free(b->begun);
 	free(b->table);
 	for (unsigned int i = 0; i < b->n_disks; i++)
 		free(b->disks[i].depth);
@@ -54,6 +56,13 @@ static void slots_halve(struct beside *b)
 	memset(b->slots + BESIDE_SLOTS / 2, 0, BESIDE_SLOTS / 2 * sizeof(*b->slots));
 	for (unsigned int d = 0; d < b->n_disks; d++)
 		depths_halve(b->disks[d].depth);
+	for (unsigned int a = 0; a < b->n; a++) {
+		uint32_t *begun = b->begun[a];
+
+		for (size_t i = 0; i < BESIDE_GROUPS / 2; i++)
+			begun[i] = begun[2 * i] + begun[2 * i + 1];
+		memset(begun + BESIDE_GROUPS / 2, 0, BESIDE_GROUPS / 2 * sizeof(*begun));
+	}
 	b->used = (b->used + 1) / 2;
 	b->shift++;
 }
@@ -222,6 +231,8 @@ int explain_beside_add(struct beside *b, const struct recording *rec,
 		b->used = last + 1;
 	for (uint64_t i = first; i <= last; i++)
 		b->slots[i] |= activities;
+	for (uint64_t left = activities; left; left &= left - 1)
+		b->begun[__builtin_ctzll(left)][first >> BESIDE_GROUP_SHIFT]++;
 	if (b->is_chosen)
 		return 0;
 	disk = disk_find(b, rq->dev, &err);
@@ -251,6 +262,7 @@ bool explain_beside_choose(struct beside *b)
 	memcpy(b->list, list, n * sizeof(*list));
 	b->n = n;
 	memset(b->slots, 0, BESIDE_SLOTS * sizeof(*b->slots));
+	memset(b->begun, 0, BESIDE_MAX * sizeof(*b->begun));
 	b->left_out = 0;
 	return true;
 }

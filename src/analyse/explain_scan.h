@@ -29,6 +29,8 @@ enum {
 	BESIDE_PROCESSES = 24, /* of these by pid, at most */
 	BESIDE_DISKS = 8,
 	BESIDE_WEIGHED = 4096,
+	BESIDE_GROUP_SHIFT = 8, /* slots of a group, as a power of 2 */
+	BESIDE_GROUPS = BESIDE_SLOTS >> BESIDE_GROUP_SHIFT,
 };
 
 enum activity_kind {
@@ -66,10 +68,11 @@ struct beside {
 	unsigned int n_disks;
 	struct activity list[BESIDE_MAX];
 	unsigned int n;
-	uint64_t left_out;             /* requests of names without a place in the list */
-	bool is_chosen;                /* the list is complete, and depths are known */
-	struct beside_weight *weights; /* owned */
-	uint16_t *table;               /* of weights by hash, + 1; 0: none; owned */
+	uint64_t left_out;                /* requests of names without a place in the list */
+	bool is_chosen;                   /* the list is complete, and depths are known */
+	uint32_t (*begun)[BESIDE_GROUPS]; /* requests by activity and group of slots; owned */
+	struct beside_weight *weights;    /* owned */
+	uint16_t *table;                  /* of weights by hash, + 1; 0: none; owned */
 	unsigned int n_weights;
 };
 
@@ -145,6 +148,7 @@ struct scan {
 	unsigned int last_dev, last_disk;
 	unsigned int below_disk; /* the disk of below, or 0 */
 	uint64_t below;          /* explain_beside_below() */
+	uint64_t hindering;      /* all activities that may hinder a slow one */
 	bool is_cached;          /* slow ones wait for nothing: others cannot hinder them */
 	struct scan_container {
 		uint64_t cgroup, version, key; /* version: of the catalog */
@@ -205,6 +209,15 @@ void explain_chance_set(const struct scan *s, uint64_t slow, uint64_t all, doubl
  * -ENOMEM. */
 int explain_time_bursts(const struct scan *s, struct explain_finding *ret);
 int explain_time_period(const struct scan *s, struct explain_finding *ret);
+
+/* What a neighbour does: "writeback on vda". For free(); NULL if out of memory. */
+char *explain_activity_text(const struct scan *s, const struct activity *a);
+
+/* Whether most of the operations looked at belong to threads of the name in @a. */
+bool explain_activity_is_sibling(const struct scan *s, const struct activity *a);
+
+/* Sets e->then for an incident from @from_ns to @to_ns. Returns 0 or -ENOMEM. */
+int explain_incident_tell(const struct scan *s, uint64_t from_ns, uint64_t to_ns);
 
 void explain_finding_done(struct explain_finding *f);
 

@@ -117,23 +117,49 @@ static void cells_count(const struct scan *s, const bool *in_burst, uint64_t *re
 	}
 }
 
+/* The time of the slow ones in the cells of an incident: from the first beginning to the last end.
+ */
+static void incident_find(const struct scan *s, const bool *in_burst, uint64_t *ret_from,
+			  uint64_t *ret_to)
+{
+	*ret_from = UINT64_MAX;
+	*ret_to = s->base_ns;
+	for (size_t i = 0; i < s->n_list; i++) {
+		const struct scan_slow *slow = &s->list[i];
+
+		if (!in_burst[explain_scan_cell(s, slow->start_ns)])
+			continue;
+		*ret_from = slow->start_ns < *ret_from ? slow->start_ns : *ret_from;
+		*ret_to = slow->end_ns > *ret_to ? slow->end_ns : *ret_to;
+	}
+	if (*ret_from > *ret_to)
+		*ret_from = *ret_to;
+}
+
+static int incident_set(const struct scan *s, const bool *in_burst, struct explain_finding *ret)
+{
+	uint64_t from, to, before = s->base_ns - s->conf->from_ns;
+
+	incident_find(s, in_burst, &from, &to);
+	ret->is_incident = true;
+	if (asprintf(&ret->text, "in one incident, %s to %s after the beginning",
+		     text_ns(from - before).s, text_ns(to - before).s) < 0) {
+		ret->text = NULL;
+		return -ENOMEM;
+	}
+	return explain_incident_tell(s, from, to);
+}
+
 static char *bursts_text(const struct scan *s, const bool *in_burst, int bursts)
 {
-	uint64_t first = 0, cells = 0, last = 0;
+	uint64_t cells = 0;
 	char *text = NULL;
 	int len;
 
-	for (uint64_t c = 0; c < SCAN_CELLS; c++) {
-		first = in_burst[c] && !cells ? c : first;
-		last = in_burst[c] ? c : last;
+	for (uint64_t c = 0; c < SCAN_CELLS; c++)
 		cells += in_burst[c];
-	}
-	if (bursts == 1)
-		len = asprintf(&text, "between %s and %s after the beginning",
-			       text_ns(first * s->cell_ns).s, text_ns((last + 1) * s->cell_ns).s);
-	else
-		len = asprintf(&text, "in %d bursts, together %s of %s", bursts,
-			       text_ns(cells * s->cell_ns).s, text_ns(SCAN_CELLS * s->cell_ns).s);
+	len = asprintf(&text, "in %d bursts, together %s of %s", bursts,
+		       text_ns(cells * s->cell_ns).s, text_ns(SCAN_CELLS * s->cell_ns).s);
 	return len < 0 ? NULL : text;
 }
 
@@ -164,7 +190,12 @@ int explain_time_bursts(const struct scan *s, struct explain_finding *ret)
 					 .expected = (double)all * s->e->n_slow / s->e->n };
 	explain_chance_set(s, slow, all, p, ret);
 	ret->at_most = ceil(ret->expected + 3 * sqrt(ret->expected));
-	ret->text = bursts_text(s, in_burst, bursts);
+	if (bursts == 1) {
+		if (incident_set(s, in_burst, ret))
+			return -ENOMEM;
+	} else {
+		ret->text = bursts_text(s, in_burst, bursts);
+	}
 	if (!ret->text || has_make(s, ret))
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n_list; i++)

@@ -35,15 +35,33 @@ static const struct member property_members[] = {
 		  "the "
 		  "recording" },
 	{ "to_ns", MEMBER_TIME, .what = "end of this time" },
+	{ "incident", MEMBER_BOOL,
+	  .what = "whether the property is one moment: p tells that there was a moment, and "
+		  "nothing about its cause" },
 	{}
 };
 static const struct object same_object = { "same",
 					   "a property that most of the same slow ones have",
 					   property_members };
 
+static const struct member then_members[] = {
+	{ "text", MEMBER_TEXT, .what = "what somebody did" },
+	{ "requests", MEMBER_COUNT, .what = "requests during the incident" },
+	{ "requests_all", MEMBER_COUNT, .what = "requests in the recording" },
+	{ "before_ns", MEMBER_TIME,
+	  .what = "time from the first of these requests to the incident, about; 0 if it came "
+		  "later" },
+	{}
+};
+static const struct object then_object = { "then", "who was different during an incident",
+					   then_members };
+
 static const struct member finding_members[] = {
 	{ .also = property_members },
 	{ "command", MEMBER_TEXT, .what = "the command line which shows such slow ones" },
+	{ "then", MEMBER_OBJECT,
+	  .what = "who was different during the incident: a coincidence, no proof",
+	  .object = &then_object, .list = 1 },
 	{ "same", MEMBER_OBJECT, .what = "properties that most of the same slow ones have",
 	  .object = &same_object, .list = 1 },
 	{}
@@ -124,6 +142,7 @@ static void put_counts(struct json *j, const struct explain *e, const struct exp
 	json_put_real(j, "p", f->p);
 	json_put_uint(j, "from_ns", f->from_ns);
 	json_put_uint(j, "to_ns", f->to_ns);
+	json_put_bool(j, "incident", f->is_incident);
 }
 
 static void put_same(struct json *j, const struct explain *e, size_t chosen)
@@ -134,6 +153,20 @@ static void put_same(struct json *j, const struct explain *e, size_t chosen)
 			continue;
 		json_put_begin(j, NULL, '{');
 		put_counts(j, e, &e->findings[i]);
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
+}
+
+static void put_then(struct json *j, const struct explain *e, const struct explain_finding *f)
+{
+	json_put_begin(j, "then", '[');
+	for (size_t i = 0; i < e->n_then && f->is_incident; i++) {
+		json_put_begin(j, NULL, '{');
+		json_put_string(j, "text", e->then[i].text);
+		json_put_uint(j, "requests", e->then[i].requests);
+		json_put_uint(j, "requests_all", e->then[i].all);
+		json_put_uint(j, "before_ns", e->then[i].before_ns);
 		json_put_end(j, '}');
 	}
 	json_put_end(j, ']');
@@ -151,6 +184,7 @@ static void put_findings(struct json *j, const struct explain_view *v)
 		json_put_begin(j, NULL, '{');
 		put_counts(j, v->e, f);
 		json_put_string(j, "command", command);
+		put_then(j, v->e, f);
 		put_same(j, v->e, i);
 		json_put_end(j, '}');
 		free(command);

@@ -246,7 +246,7 @@ static void say_counts(FILE *f, const struct explain_view *v, const struct expla
 		text_count(e->n_slow).s, share_text(found->slow, e->n_slow).s,
 		text_count(found->others).s, text_count(others_of(e)).s,
 		share_text(found->others, others_of(e)).s);
-	if (!v->detail)
+	if (!v->detail || found->is_incident)
 		return;
 	fprintf(f, ": %s, chance would give %s, at most %s; ", lift_text(e, found).s,
 		expected_text(found->expected).s, text_count(found->at_most).s);
@@ -354,6 +354,33 @@ static void put_command(struct explain_out *t, const struct explain_finding *f)
 	free(command);
 }
 
+/* Who was different in an incident. */
+static void put_then(struct explain_out *t)
+{
+	const struct explain *e = t->v->e;
+	char *text;
+
+	text_put(&t->out, "   ");
+	put_owned(t,
+		  strdup(e->n_then ? "what was different then (it happened once: a coincidence, no "
+				     "proof):"
+				   : "it happened once, and no neighbour in the recording was "
+				     "different then"),
+		  3, 3);
+	for (size_t i = 0; i < e->n_then; i++) {
+		const struct explain_then *then = &e->then[i];
+
+		if (asprintf(&text, "%s: %s of %s%s%s%s", then->text, text_count(then->requests).s,
+			     text_count(then->all).s,
+			     then->before_ns ? "; the first came about " : "",
+			     then->before_ns ? text_ns(then->before_ns).s : "",
+			     then->before_ns ? " before" : "") < 0)
+			text = NULL;
+		text_put(&t->out, "   - ");
+		put_owned(t, text, 5, 5);
+	}
+}
+
 static void put_finding(struct explain_out *t, size_t i)
 {
 	const struct explain_finding *f = &t->v->e->findings[i];
@@ -362,6 +389,8 @@ static void put_finding(struct explain_out *t, size_t i)
 	put_owned(t, strdup(f->text), 3, 3);
 	text_put(&t->out, "%s", paint(t, PLAIN));
 	put_counts(t, f);
+	if (f->is_incident)
+		put_then(t);
 	put_same(t, i);
 	put_command(t, f);
 }

@@ -565,6 +565,86 @@ static void neighbours_can_hinder(void **state)
 	assert_int_equal(neighbours_found(ST_FS, PLANTED_VDA), 0);
 }
 
+/* Reads that are slow from 4 s to 4.6 s only. @rival: somebody makes many requests from 3.9 s on.
+ */
+static FILE *incident_make(bool rival)
+{
+	struct writer w = {};
+	FILE *f = tmpfile();
+
+	assert_int_equal(writer_begin(&w, fileno(f), planted_header), 0);
+	planted_names(&w);
+	for (uint64_t ms = 1; ms < 20000; ms++) {
+		uint64_t at = 1000000 + ms * PLANTED_MS;
+		bool slow = ms >= 4000 && ms < 4600;
+		bool then = rival && ms >= 3900 && ms < 4600;
+		struct stored_op op = {
+			.start_ns = at, .owner = 1 + ms % 7, .file = 1 + ms % 11, .kind = OP_READ
+		};
+		struct stored_request rq = { .q_ns = at + 100,
+					     .device_ns = 90000,
+					     .owner = PLANTED_JOURNAL,
+					     .dev = PLANTED_VDA,
+					     .bytes = 4096,
+					     .op = RQ_WRITE };
+
+		op.strata[ST_DEVICE] = (slow ? 3000000 : 20000) + ms % 13;
+		writer_op(&w, &op);
+		if (ms % 10 == 0)
+			writer_request(&w, &rq);
+		rq.owner = PLANTED_RIVAL;
+		if (then || ms % 1000 == 500)
+			writer_request(&w, &rq);
+	}
+	writer_close(&w);
+	while (!writer_end(&w, "{\"duration_ns\":20000000000}"))
+		;
+	writer_done(&w);
+	return f;
+}
+
+/* What happens once is described with who was different then, and no probability. */
+static void incidents_are_described(void **state)
+{
+	struct explain_conf conf;
+	struct explain e;
+
+	(void)state;
+	for (int rival = 0; rival < 2; rival++) {
+		FILE *f = incident_make(rival);
+		char *text, *told;
+
+		assert_int_equal(ask(f, "read>1ms", &e, &conf), 0);
+		assert_int_equal(e.n_slow, 600);
+		assert_true(e.n_chosen == 1 && e.findings[0].is_incident);
+		assert_int_equal(e.n_then, rival);
+		text = shown_in_line(&e, &conf);
+		/* a cell of time is 104 ms long: the end of the incident is in another one */
+		told = strstr(text, " 1. in one incident, 4.00 s to 4.59 s after the beginning 584 "
+				    "of 600 slow ones (97 %), ");
+		assert_non_null(told);
+		*strstr(told, " iostrata report") = '\0';
+		assert_null(strstr(told, "p <"));
+		assert_null(strstr(told, "chance would"));
+		if (rival) {
+			assert_non_null(strstr(told,
+					       " what was different then (it happened once: a "
+					       "coincidence, no proof): - requests of "
+					       "threads named rival on vda: "));
+			assert_non_null(strstr(told, " of 719; the first came about "));
+			assert_true(e.then[0].requests >= 680 && e.then[0].requests <= 700);
+			assert_true(e.then[0].before_ns > 90000000 &&
+				    e.then[0].before_ns < 130000000);
+		} else {
+			assert_non_null(
+				strstr(told, "no neighbour in the recording was different"));
+		}
+		free(text);
+		explain_done(&e);
+		fclose(f);
+	}
+}
+
 /* Threads read one file for a while, and slow reads come together: some file has many of them. */
 static void coincidences_are_no_causes(void **state)
 {
@@ -738,6 +818,7 @@ int main(void)
 		cmocka_unit_test(heaviest_are_beside),
 		cmocka_unit_test(beside_are_on_disks_below),
 		cmocka_unit_test(neighbours_can_hinder),
+		cmocka_unit_test(incidents_are_described),
 		cmocka_unit_test(coincidences_are_no_causes),
 		cmocka_unit_test(flushes_have_no_offset),
 		cmocka_unit_test(conditions_are_parsed),

@@ -494,7 +494,7 @@ static const struct cause causes[] = {
 	  .stratum = ST_DEVICE, .shape = synchronous },
 	{ "a period", "any>p99", ATTR_PERIOD, 0, "period of 5.0", .has = of_period,
 	  .stratum = ST_RUNQ },
-	{ "a stall", "any>300ms", ATTR_TIME, 0, "between", .rivals = stall },
+	{ "a stall", "any>300ms", ATTR_TIME, 0, "in one incident", .rivals = stall },
 };
 
 enum { CAUSES = sizeof(causes) / sizeof(*causes) };
