@@ -22,6 +22,8 @@
  * served: a request of a client that a file server of the kernel serves
  * exec: a program is executed, and the thread waits for the program's file
  * lock: a call that takes, releases or asks about a lock or lease on a file
+ * exit: a sleep for storage while a thread exits; core: while it dumps core
+ * outside: a sleep for storage in no operation: in a call that is none, or after a call's end
  */
 /* clang-format off */
 #define OP_LIST(ROW)                                                                               \
@@ -37,12 +39,18 @@
 	ROW(10, FAULT, "fault", "page fault", "page faults")                                       \
 	ROW(11, SERVED, "served", "served request", "served requests")                             \
 	ROW(12, EXEC, "exec", "exec", "execs")                                                     \
-	ROW(13, LOCK, "lock", "file lock", "file locks")
+	ROW(13, LOCK, "lock", "file lock", "file locks")                                           \
+	ROW(14, EXIT, "exit", "wait of an exit", "waits of exits")                                 \
+	ROW(16, CORE, "core", "wait of a core dump", "waits of core dumps")                        \
+	ROW(17, OUTSIDE, "outside", "wait outside", "waits outside")
 /* clang-format on */
 
 #define OP_KIND_ID(number, id, ...) OP_##id = (number),
 
 enum op_kind { OP_NONE, OP_LIST(OP_KIND_ID) OP_N };
+
+/* Kinds which are sleeps; see outside.bpf.h. */
+#define OUTSIDE_KINDS (1U << OP_EXIT | 1U << OP_CORE | 1U << OP_OUTSIDE)
 
 /* No operation: a call that only changes a descriptor (dup, lseek, fcntl). It is sent and recorded
  * like an operation, and counted in no row. Recordings store this number. */

@@ -353,6 +353,7 @@ GLOBAL int async_keep(u32 at, u64 ret)
 	end.ret = ret;
 	end.acts = op->acts;
 	end.total = op->at[AT_CHARGED] - op->start;
+	end.file = &op->file;
 	end.who = CONF(op_owner) ? &u->who : NULL;
 	end.what = ROW_WHAT(op->call, (u32)op->kind, 0);
 	op_keep(op, &end, &slot, false);

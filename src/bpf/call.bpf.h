@@ -539,7 +539,7 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 	if (unlikely(late || op->kind > OP_WRITE)) {
 		if (op->progress == OP_RESTARTS)
 			return;
-		if (CONF(faults) && op->progress == OP_FAULTS) {
+		if ((CONF(faults) && op->progress == OP_FAULTS) || op->progress == OP_SLEEPS) {
 			op->stage = 0;
 			return;
 		}

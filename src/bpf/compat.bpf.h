@@ -386,6 +386,13 @@ struct perf_sys_event {
 	u64 ret; /* sys_enter: the first argument */
 };
 
+/* Whether the kernel says of current's sleep that it waits for I/O. */
+static __always_inline bool current_in_iowait(void)
+{
+	return BPF_CORE_READ_BITFIELD_PROBED((struct task_struct *)bpf_get_current_task(),
+					     in_iowait);
+}
+
 static __always_inline struct pt_regs *current_regs(void)
 {
 	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());

@@ -72,16 +72,6 @@ static __always_inline bool record_fs_wanted(u64 fs)
 	return false;
 }
 
-/* The end of an operation: what struct op does not have. */
-struct op_end {
-	u64 total;      /* elapsed time, ns */
-	const u64 *cpu; /* its part on the CPU, ns: ST_SYSCALL to ST_FS */
-	long ret;
-	u32 what;                   /* key of its row, without the file system: ROW_WHAT() */
-	u8 acts;                    /* as for op_cache_class() */
-	const struct sent_who *who; /* its thread; NULL: current */
-};
-
 /* The device of the layer of overlayfs in which @file is, or of a btrfs volume (its subvolumes have
  * other numbers), or 0 if @file is on another file system. */
 static __always_inline u32 file_disk(u64 file, u16 mode)
@@ -100,28 +90,29 @@ static __always_inline u32 file_disk(u64 file, u16 mode)
 static __always_inline void slow_op_send(const struct op *op, const struct op_end *end)
 {
 	struct sent_slow_op *s = bpf_ringbuf_reserve(&ring, sizeof(*s), 0);
+	const struct file_info *f = end->file;
 	struct segments *list;
 
 	if (!s) {
 		count_lost(LOST_RING);
 		return;
 	}
-	op_fill_waited(&s->op.waited, SENT_SLOW_OP, file_key_of(&op->file), op,
-		       op_cache_class(op, end->acts), end->cpu, end->ret, end->who);
+	op_fill_waited(&s->op.waited, SENT_SLOW_OP, file_key_of(f), op,
+		       op_cache_class(op, end->acts), end);
 	s->op.waited.op.fs = SENT_FS_UNKNOWN;
 	list = op->settled ? op_segment_list(op) : NULL;
 	if (list)
 		bpf_probe_read_kernel(&s->op.segments, sizeof(s->op.segments), list);
 	else
 		s->op.segments.n = s->op.segments.merged = 0;
-	s->fs = op->file.fs;
-	s->disk = op->file.file ? file_disk(op->file.file, op->file.mode) : 0;
+	s->fs = f->fs;
+	s->disk = f->file ? file_disk(f->file, f->mode) : 0;
 	op_fill_helper(&s->op.helper, op);
 	s->lock_ns = op->noted & NOTED_LOCK ? op->lock_ns : 0;
 	s->lock_holder = op->lock_holder;
 	s->slept_ns = op->noted & NOTED_SLEEP ? op->slept_ns : 0;
 	s->woken_by = op->woken_by;
-	file_name_read(&s->file, &op->file);
+	file_name_read(&s->file, f);
 	bpf_ringbuf_submit(s, 0);
 }
 
@@ -155,7 +146,7 @@ static __always_inline bool op_add_in_slot(const struct op *op, const struct op_
 	struct op_cell *cell;
 	u32 index;
 
-	cell = row_in_slot(&op->file, end->what, slot, &index);
+	cell = row_in_slot(end->file, end->what, slot, &index);
 	if (unlikely(!cell))
 		return false;
 	if (single_writer) {
@@ -175,9 +166,8 @@ static __always_inline bool op_extras(const struct op *op, struct op_end *end, b
 {
 	if (CONF(min_ns) && end->total < CONF(min_ns))
 		return false;
-	if (CONF(sent_ops) && record_fs_wanted(op->file.fs))
-		op_send(op, op_cache_class(op, end->acts), end->cpu, end->ret, end->who,
-			single_writer);
+	if (CONF(sent_ops) && record_fs_wanted(end->file->fs))
+		op_send(op, op_cache_class(op, end->acts), end, single_writer);
 	if (CONF(layer) == LAYER_SYSCALL ||
 	    (CONF(meta_calls) && (op->kind == OP_META || op->kind == OP_FSYNC)) ||
 	    (CONF(aio_calls) && op->kind == OP_AIO))
@@ -192,7 +182,7 @@ static __always_inline bool op_extras(const struct op *op, struct op_end *end, b
 static __always_inline void op_access(const struct op *op, const struct op_end *end,
 				      struct op_entry *entry, bool even)
 {
-	const struct file_info *f = &op->file;
+	const struct file_info *f = end->file;
 
 	if ((end->acts != OP_READ && end->acts != OP_WRITE) || end->ret <= 0 ||
 	    op->offset == OFFSET_UNKNOWN || !f->ino)
@@ -217,14 +207,14 @@ static __always_inline bool op_keep(const struct op *op, struct op_end *end, u8 
 		return false;
 	if (!CONF(row_slots) || unlikely(!op_add_in_slot(op, end, slot, single_writer))) {
 		even = !live.epoch;
-		sums = row_hashed(&op->file, end->what, end->total, end->who, even);
+		sums = row_hashed(end->file, end->what, end->total, end->who, even);
 		if (!sums)
 			return false;
 		op_add(op, end->acts, sums, end->total, end->cpu, end->ret, false);
 		if (CONF(op_accesses))
 			op_access(op, end, (struct op_entry *)sums, even);
 	}
-	if (CONF(records) && end->total > live.slow_ns && record_fs_wanted(op->file.fs))
+	if (CONF(records) && end->total > live.slow_ns && record_fs_wanted(end->file->fs))
 		slow_op_send(op, end);
 	return true;
 }
@@ -235,7 +225,8 @@ static __always_inline void op_done(struct task_state *t, u64 total, const u64 c
 				    long ret, u32 call, bool single_writer)
 {
 	struct op *op = &t->op;
-	struct op_end end = { total, cpu, ret, ROW_WHAT(call, (u32)op->kind, 0), op->kind, NULL };
+	struct op_end end = { total,    cpu,       ret, ROW_WHAT(call, (u32)op->kind, 0),
+			      op->kind, &op->file, NULL };
 
 	if (op_keep(op, &end, &t->row_slot, single_writer) && CONF(busiest) &&
 	    record_fs_wanted(op->file.fs))

@@ -342,7 +342,7 @@ static __always_inline struct op_sums *row_hashed(const struct file_info *f, u32
 	if (sums)
 		return sums;
 	file_note_fs(f);
-	if (CONF(by) == BY_FILE)
+	if (CONF(by) == BY_FILE && f->ino)
 		row_name_file(f, key.by[0], key.by[1], even);
 	if (BY_NAMES_THREADS(CONF(by)))
 		row_name_task(key.by[0], who, even);

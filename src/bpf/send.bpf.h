@@ -102,41 +102,49 @@ static __always_inline void who_set(struct sent_who *to, const struct sent_who *
 	current_comm_raw((u64 *)to->comm);
 }
 
+/* The end of an operation: what struct op does not have. */
+struct op_end {
+	u64 total;      /* elapsed time, ns */
+	const u64 *cpu; /* its part on the CPU, ns: ST_SYSCALL to ST_FS */
+	long ret;
+	u32 what;                     /* key of its row, without the file system: ROW_WHAT() */
+	u8 acts;                      /* as for op_cache_class() */
+	const struct file_info *file; /* &op->file; or &no_file: code to name files is left out */
+	const struct sent_who *who;   /* its thread; NULL: current */
+};
+
 /* Fills all members of a record but the file system. @key: of the operation's file. An unknown file
  * is all 0. */
 static __always_inline void op_fill_sent(struct sent_op *s, u8 what, u64 key, const struct op *op,
-					 u8 cache, const u64 cpu[SENT_ON_CPU], long ret,
-					 const struct sent_who *who)
+					 u8 cache, const struct op_end *end)
 {
 	s->what = what;
 	s->kind = op->kind;
 	s->cache = cache;
 	s->call = op->call;
-	s->open_flags = op->file.open_flags;
+	s->open_flags = end->file->open_flags;
 	s->requests = what != SENT_OP && op->submitted ? op->requests : 0;
-	s->fd = op->kind == OP_OPEN && ret >= 0 ? ret : op->fd;
+	s->fd = op->kind == OP_OPEN && end->ret >= 0 ? end->ret : op->fd;
 	s->file.key = key;
-	s->file.ino = op->file.ino;
+	s->file.ino = end->file->ino;
 	s->start_ns = op->start;
 	s->offset = op->offset;
 	s->len = op->len;
-	s->ret = ret;
+	s->ret = end->ret;
 	for (int i = 0; i < SENT_ON_CPU; i++)
-		s->on_cpu[i] = cpu[i];
-	who_set(&s->who, who);
+		s->on_cpu[i] = end->cpu[i];
+	who_set(&s->who, end->who);
 }
 
 /* Fills all members of the record of an operation that waited, but the file system. */
 static __always_inline void op_fill_waited(struct sent_op_waited *w, u8 what, u64 key,
-					   const struct op *op, u8 cache,
-					   const u64 cpu[SENT_ON_CPU], long ret,
-					   const struct sent_who *who)
+					   const struct op *op, u8 cache, const struct op_end *end)
 {
 	/* all ones for a copy of two files: without a branch, for the verifier */
 	u64 copied = CONF(sent_ops) ? -(u64) !!(op->noted & NOTED_COPY) : 0;
 
 	barrier_var(copied);
-	op_fill_sent(&w->op, what, key, op, cache, cpu, ret, who);
+	op_fill_sent(&w->op, what, key, op, cache, end);
 	w->copied_to.key = op->copied.key & copied;
 	w->copied_to.ino = op->copied.ino & copied;
 	w->copied_fs = op->copied_fs & copied;
@@ -161,8 +169,7 @@ struct sent_op_few {
 
 /* op_send() of an operation that waited, with its segments. Returns false if there is no room. */
 static __always_inline bool op_send_ordered(void *ring, const struct op *op, u8 fs, u64 key,
-					    u8 cache, const u64 cpu[SENT_ON_CPU], long ret,
-					    const struct sent_who *who)
+					    u8 cache, const struct op_end *end)
 {
 	struct segments *list = op->settled ? op_segment_list(op) : NULL;
 	struct sent_op_ordered *o;
@@ -173,7 +180,7 @@ static __always_inline bool op_send_ordered(void *ring, const struct op *op, u8 
 		if (!f)
 			return false;
 		f->waited.op.fs = fs;
-		op_fill_waited(&f->waited, SENT_OP_ORDERED, key, op, cache, cpu, ret, who);
+		op_fill_waited(&f->waited, SENT_OP_ORDERED, key, op, cache, end);
 		op_fill_helper(&f->helper, op);
 		if (list)
 			__builtin_memcpy(&f->segments, list, sizeof(f->segments));
@@ -186,7 +193,7 @@ static __always_inline bool op_send_ordered(void *ring, const struct op *op, u8 
 	if (!o)
 		return false;
 	o->waited.op.fs = fs;
-	op_fill_waited(&o->waited, SENT_OP_ORDERED, key, op, cache, cpu, ret, who);
+	op_fill_waited(&o->waited, SENT_OP_ORDERED, key, op, cache, end);
 	op_fill_helper(&o->helper, op);
 	bpf_probe_read_kernel(&o->segments, sizeof(o->segments), list);
 	sent_submit(o, sizeof(*o));
@@ -206,9 +213,10 @@ static __always_inline void lane_wake(void)
 /* Sends current's operation by the lane of this CPU. The operation waited for nothing. @key: of the
  * operation's file. Returns false if there is no room. */
 static __always_inline bool lane_send(const struct op *op, u64 key, u8 cache,
-				      const u64 cpu[SENT_ON_CPU], long ret)
+				      const struct op_end *end)
 {
-	u64 here = current_cpu(), at, fs = op->file.fs;
+	const struct file_info *f = end->file;
+	u64 here = current_cpu(), at, fs = f->fs;
 	volatile struct lane *l = &lanes[here % MAX_LANES];
 	struct sent_op *s;
 	u32 i;
@@ -221,16 +229,16 @@ static __always_inline bool lane_send(const struct op *op, u64 key, u8 cache,
 	if (!s)
 		return false;
 	/* code with many branches comes last: the verifier walks all later code for each */
-	op_fill_sent(s, SENT_OP, key, op, cache, cpu, ret, NULL);
+	op_fill_sent(s, SENT_OP, key, op, cache, end);
 	if (unlikely(l->fs != fs)) {
-		l->fs_sent_as = fs_sent_as(&op->file);
+		l->fs_sent_as = fs_sent_as(f);
 		/* a directory does not show the functions of its type, but the next file may */
-		l->fs = (op->file.mode & S_IFMT) == S_IFDIR ? 0 : fs;
+		l->fs = (f->mode & S_IFMT) == S_IFDIR ? 0 : fs;
 	}
 	s->fs = l->fs_sent_as;
-	if (unlikely(l->named.ino != op->file.ino || l->named.key != key) && op->file.ino &&
-	    file_send(&op->file, key)) {
-		l->named.ino = op->file.ino;
+	if (unlikely(l->named.ino != f->ino || l->named.key != key) && f->ino &&
+	    file_send(f, key)) {
+		l->named.ino = f->ino;
 		l->named.key = key;
 	}
 	barrier();
@@ -240,39 +248,40 @@ static __always_inline bool lane_send(const struct op *op, u64 key, u8 cache,
 	return true;
 }
 
-/* Sends an operation of @who (NULL: of current); for the rest see op_done(). @single_writer: as for
- * op_keep(). Inlined on purpose: programs that end page faults have no stack left for a call. */
-static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu[SENT_ON_CPU],
-				    long ret, const struct sent_who *who, bool single_writer)
+/* Sends an operation. @single_writer: as for op_keep(). Inlined on purpose: programs that end page
+ * faults have no stack left for a call. */
+static __always_inline void op_send(const struct op *op, u8 cache, const struct op_end *end,
+				    bool single_writer)
 {
-	u64 key = file_key_of(&op->file);
+	const struct file_info *f = end->file;
+	u64 key = file_key_of(f);
 	struct sent_op_waited *w;
 	struct sent_op *s;
 	void *ring;
 	u8 fs;
 
-	if (CONF(lane_mask) && single_writer && !op->flags && lane_send(op, key, cache, cpu, ret))
+	if (CONF(lane_mask) && single_writer && !op->flags && lane_send(op, key, cache, end))
 		return;
 	ring = ring_here();
-	fs = fs_sent_as(&op->file);
-	if (op->file.ino)
-		file_send(&op->file, key);
+	fs = fs_sent_as(f);
+	if (f->ino)
+		file_send(f, key);
 	if (ring && !op->flags) {
 		s = bpf_ringbuf_reserve(ring, sizeof(*s), 0);
 		if (s) {
 			s->fs = fs;
-			op_fill_sent(s, SENT_OP, key, op, cache, cpu, ret, who);
+			op_fill_sent(s, SENT_OP, key, op, cache, end);
 			sent_submit(s, sizeof(*s));
 			return;
 		}
 	} else if (ring && CONF(segments)) {
-		if (op_send_ordered(ring, op, fs, key, cache, cpu, ret, who))
+		if (op_send_ordered(ring, op, fs, key, cache, end))
 			return;
 	} else if (ring) {
 		w = bpf_ringbuf_reserve(ring, sizeof(*w), 0);
 		if (w) {
 			w->op.fs = fs;
-			op_fill_waited(w, SENT_OP_WAITED, key, op, cache, cpu, ret, who);
+			op_fill_waited(w, SENT_OP_WAITED, key, op, cache, end);
 			sent_submit(w, sizeof(*w));
 			return;
 		}

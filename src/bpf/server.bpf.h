@@ -27,6 +27,15 @@ static __always_inline u64 word_at(u64 address)
 	return word;
 }
 
+/* Current makes a request. If current is in no operation, its next sleep may be for the answer. */
+static __always_inline void outside_asks(void)
+{
+	struct task_state *t = current_lookup();
+
+	if (t && !t->op.stage)
+		t->asked = 1;
+}
+
 /* Notes in @r that current makes the request at @now. From now on r->task says that @r is complete.
  */
 static __always_inline void server_request_fill(struct server_request *r, u64 now)
@@ -36,6 +45,8 @@ static __always_inline void server_request_fill(struct server_request *r, u64 no
 	r->q = r->g = r->d = now;
 	r->tid = id;
 	r->counted = CONF(servers) && current_wanted(id);
+	if (CONF(outside))
+		outside_asks();
 	barrier();
 	r->task = current_task();
 }

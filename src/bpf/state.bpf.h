@@ -53,6 +53,7 @@ enum op_progress {
 	OP_IDLE,     /* no operation */
 	OP_ASYNC,    /* a request of io_uring or libaio */
 	OP_FAULTS,   /* a page fault */
+	OP_SLEEPS,   /* a sleep in no call that is traced; see outside.bpf.h */
 	OP_EXECS,    /* a call of kind exec, whose file is known when it has succeeded */
 	OP_RESTARTS, /* no operation: the thread may go on with one that is put aside; see
 		      * restart.bpf.h */
@@ -209,6 +210,7 @@ struct task_state {
 	u32 ring;        /* the ring entered last: its place in @uring_rings, + 1; 0: none */
 	u8 rings;        /* the thread has entered a ring that has a place there */
 	u32 collisions;  /* threads that hash to this slot and are in tasks_overflown */
+	u8 asked;        /* it has made a request to a server, in no operation */
 	u8 turn;         /* TURN_NONE ...; only with conf.daemons */
 	u64 client[2];   /* of a thread of nfsd, with BY_CLIENT: the address of its client */
 	u8 row_slot;     /* slot of the row to which an operation was added last */

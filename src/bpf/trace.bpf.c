@@ -14,6 +14,7 @@
 #include "daemon.bpf.h"
 #include "fault.bpf.h"
 #include "hung.bpf.h"
+#include "outside.bpf.h"
 #include "row.bpf.h"
 #include "layer.bpf.h"
 #include "request.bpf.h"
@@ -206,6 +207,8 @@ int on_sched_switch(u64 *ctx)
 			task_off(t, asleep, now);
 		else if (t && (async_waits(t) || in_turn(t)))
 			wait_begin(&t->wait, asleep, now);
+		else if (t && asleep && outside_may_wait(t, prev))
+			outside_begins(now);
 		if (t && in_turn(t))
 			turn_off(number((u64)prev));
 	}
@@ -216,10 +219,13 @@ int on_sched_switch(u64 *ctx)
 	}
 	if (may_have_op(next->flags)) {
 		t = task_lookup((u64)next);
-		if (t && t->op.stage)
+		if (t && t->op.stage) {
 			task_on_cpu(t, next, now);
-		else if (t && async_waits(t) && !in_turn(t))
+			if (CONF(outside) && t->op.progress == OP_SLEEPS)
+				outside_ends(number((u64)next));
+		} else if (t && async_waits(t) && !in_turn(t)) {
 			cpu_wait_note(t, now);
+		}
 		if (t && in_turn(t))
 			turn_on(number((u64)next), now);
 	}
@@ -307,7 +313,9 @@ int on_exit(u64 *ctx)
 		busy_ends(t);
 	if (t && CONF(daemons))
 		turn_forget(t, (u64)p);
-	if (t)
+	if (t && CONF(outside))
+		t->op.stage = 0;
+	else if (t)
 		task_forget((u64)p);
 	/* no matter which flags: io_worker_exit() clears PF_IO_WORKER first (5.15, 6.1) */
 	if (CONF(waits))
@@ -317,6 +325,15 @@ int on_exit(u64 *ctx)
 	if (CONF(tracked) && group_tracked(p->tgid) && !is_io_thread(p) &&
 	    first_to_see(ctx, EV_EXIT, p))
 		thread_counts(false, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* sched_process_free(p): until now a thread may have slept, after its exit. */
+SEC("?tp_btf/sched_process_free")
+int on_free(u64 *ctx)
+{
+	if (task_lookup(ctx[0]))
+		task_forget(ctx[0]);
 	return 0;
 }
 

@@ -119,6 +119,7 @@ struct task_struct {
 	unsigned long sas_ss_size;
 	struct bio_list *bio_list;
 	int pagefault_disabled;
+	unsigned in_iowait : 1;
 };
 
 struct css_set {

@@ -631,7 +631,9 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 			     wk.at && !wk.helped && !wk.completed ? &t->waking.waker
 								  : (const struct waker *)zeroes,
 			     op->strata[ST_SLEEP] - slept);
-	if (CONF(sites) && site_time(op, frozen) != unknown)
+	/* of a sleep in no operation, only the kernel's word says that it is for storage */
+	if (CONF(sites) && site_time(op, frozen) != unknown &&
+	    (op->progress != OP_SLEEPS || op->acts))
 		site_note(op, p, site_time(op, frozen) - unknown);
 	op_charge(op, ST_RUNQ, now);
 }

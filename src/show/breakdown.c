@@ -469,7 +469,7 @@ const char *breakdown_op_name(const struct breakdown_view *v, const struct op_ro
 
 	if (r->key.op == OP_FAULT && r->key.call && !r->kinds)
 		return breakdown_call_name(v, r->key.call, buf);
-	if ((r->key.op != OP_URING && r->key.op != OP_AIO) ||
+	if ((r->key.op != OP_URING && r->key.op != OP_AIO && r->key.op != OP_OUTSIDE) ||
 	    r->kinds) /* several kinds: any call */
 		return op_name(r->key.op);
 	snprintf(buf, 32, "%s %s", op_name(r->key.op), breakdown_call_name(v, r->key.call, call));

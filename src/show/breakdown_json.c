@@ -126,7 +126,8 @@ static void put_op(struct writer *w, const struct op_row *r)
 	json_put_begin(j, NULL, '{');
 	if (layer != LAYER_OPS)
 		json_put_string(j, "layer", layer_name(layer));
-	if (layer == LAYER_SYSCALL || r->key.op == OP_URING || r->key.op == OP_AIO || r->key.call)
+	if (layer == LAYER_SYSCALL || r->key.op == OP_URING || r->key.op == OP_AIO ||
+	    r->key.op == OP_OUTSIDE || r->key.call)
 		json_put_string(j, "call", breakdown_call_name(w->v, r->key.call, buf));
 	columns_json(j, &columns, r);
 	if (layer == LAYER_OPS) {

@@ -57,7 +57,8 @@ static const struct member op_members[] = {
 	{ "call", MEMBER_ASCII,
 	  .what = "name of the system call, or the opcode of io_uring or libaio; kind of a page "
 		  "fault which swapped, or which the kernel raised",
-	  .only = "for io_uring and libaio, for such page faults, and with -v for meta and fsync" },
+	  .only = "for io_uring and libaio, outside, for such page faults, and with -v for meta "
+		  "and fsync" },
 	{ .columns = op_columns },
 	{ "strata", MEMBER_OBJECT,
 	  .what = "time in each stratum; the sum is total_ns. Layers without a probed function for "

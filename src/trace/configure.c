@@ -290,8 +290,10 @@ static void conf_set_records(struct bpf_conf *c, const struct session_conf *sc)
 		stream_conf(sc, c);
 }
 
-static void conf_set_faults(struct bpf_conf *c, const struct session_conf *sc)
+static void conf_set_faults(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
 {
+	if (plan_asked(sc) & ASK_OUTSIDE && !c->file_filter && plan_finds_mappings(f))
+		c->outside = (sc->kinds & OUTSIDE_KINDS) >> OP_EXIT;
 	c->faults = !!(plan_asked(sc) & ASK_FAULTS);
 	c->all_faults = sc->all_faults;
 	c->minor_faults = c->faults && sc->minor_faults && !sc->all_faults;
@@ -358,7 +360,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	conf_set_sizes(c, sc, f);
 	conf_set_records(c, sc);
 	conf_set_async(c, sc, f);
-	conf_set_faults(c, sc);
+	conf_set_faults(c, sc, f);
 	conf_set_ops(c, sc);
 	conf_set_requests(c, sc);
 	conf_set_patterns(c, sc);

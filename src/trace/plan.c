@@ -60,6 +60,8 @@ unsigned int plan_asked(const struct session_conf *conf)
 		asks |= ASK_AIO;
 	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_FAULT)
 		asks |= ASK_FAULTS;
+	if (conf->layer == LAYER_OPS && conf->kinds & OUTSIDE_KINDS)
+		asks |= ASK_OUTSIDE;
 	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_SERVED)
 		asks |= ASK_SERVED;
 	if (conf->follow || conf->children)
@@ -285,6 +287,7 @@ const struct program programs[] = {
 	TRACEPOINT(on_exec, "sched_process_exec", .asks = ASK_CALLS | ASK_CHILD, .backup = true),
 	/* before on_exit(): it gives up the state of the thread */
 	URING(on_uring_exit, "sched_process_exit", 0),
+	TRACEPOINT(on_free, "sched_process_free", .asks = ASK_OUTSIDE, .needs = NEED_FIND_VMA),
 	TRACEPOINT(on_exit, "sched_process_exit", .asks = ASK_THREADS, .backup = true),
 
 	TRACEPOINT(on_sched_switch, "sched_switch", .asks = ASK_WAITS, .strata = STRATA_WAITS,
@@ -493,7 +496,7 @@ static void look_for_hooks(struct feature *f)
 }
 
 /* PREEMPT_RT has other semaphores (member rwbase) and does not let programs lock the mappings. */
-static bool can_find_vma(struct feature *f)
+bool plan_finds_mappings(struct feature *f)
 {
 	return feature_has_function(f, FIND_VMA) &&
 	       feature_field_offset(f, "rw_semaphore", "rwbase") < 0;
@@ -532,7 +535,7 @@ static unsigned int needs_met(struct feature *f)
 	       (f->task_iter ? NEED_TASK_ITER : 0) | (pause == 6 || pause == 10 ? NEED_PAUSE : 0) |
 	       (feature_uring(f) ? NEED_URING : 0) | (feature_aio(f) ? NEED_AIO : 0) |
 	       (feature_nfsd(f) ? NEED_NFSD : 0) | (feature_ksmbd(f) ? NEED_KSMBD : 0) |
-	       (can_find_vma(f) ? NEED_FIND_VMA : 0) |
+	       (plan_finds_mappings(f) ? NEED_FIND_VMA : 0) |
 	       (feature_has_function(f, "bdev_read_page") ? NEED_PAGE_IO : 0) |
 	       (has_hook(f, "md_account_bio", "md_mod") ? NEED_MD : 0) |
 	       (feature_has_function(f, "do_mem_abort") ? NEED_ABORT : NEED_EXCEPTION) |

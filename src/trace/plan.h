@@ -42,6 +42,7 @@ enum ask {
 	ASK_SERVERS = 1 << 16,   /* requests of file systems to servers and daemons */
 	ASK_SERVED = 1 << 18,    /* requests to nfsd or ksmbd as operations */
 	ASK_HUNG = 1 << 19,      /* threads that have waited since before the start */
+	ASK_OUTSIDE = 1 << 20,   /* sleeps in no other operation as operations */
 };
 
 enum hook {
@@ -135,6 +136,9 @@ extern const size_t programs_n;
 
 /* Set of enum ask: asked for by a run with @conf. */
 unsigned int plan_asked(const struct session_conf *conf);
+
+/* Whether programs can look up mappings. */
+bool plan_finds_mappings(struct feature *f);
 
 /* Kinds of operations whose functions a run with @conf probes: set of 1 << enum op_kind. */
 unsigned int plan_kinds(const struct session_conf *conf);

@@ -67,6 +67,13 @@ def compare_verified(gate: Gate, name: str, trace: tool.Trace, limit: int) -> No
     walked = {i["prog_id"]: int(i["verified_insns"]) for i in infos if "verified_insns" in i}
     gate.check(name, 10_000 < sum(walked.values()) <= limit, programs=len(walked), walked=sum(walked.values()),
                most=max(walked.values()), wanted=f"<={limit}")
+    compare_refused(gate, f"{name}.refused", trace)
+
+
+def compare_refused(gate: Gate, name: str, trace: tool.Trace) -> None:
+    """What doctor loads is of no use here: it depends on the options how much of the stack a program needs."""
+    said = re.findall(r"warning: this kernel refuses (.*)", trace.stderr)
+    gate.check(name, not said, refused=said or "none")
 
 
 @suite("programs.verified")
@@ -80,6 +87,8 @@ def verified(gate: Gate) -> None:
         compare_verified(gate, "instructions", trace, breakdown)
     with Record(machine.scratch(gate.kept) / "verified.ios") as trace:
         compare_verified(gate, "record", trace, record)
+    with tool.Trace("--by", "file", "--slowest", "3") as trace:
+        compare_refused(gate, "by-file.refused", trace)
 
 
 @suite("programs.kinds")

@@ -47,7 +47,8 @@ def _histogram(row: Json, total: int, where: str) -> None:
                 ("max", row["max_ns"], hist[-1]))
 
 
-WITHOUT_VFS = ("close", "meta", "uring", "aio", "fault", "served", "exec", "lock")
+WITHOUT_VFS = ("close", "meta", "uring", "aio", "fault", "served", "exec", "lock",
+               "exit", "core", "outside")
 
 
 def _null_or_not(name: str, ns: int | None, missing: list[str], op: str) -> bool:

@@ -337,9 +337,10 @@ static void test_of_another(void **state)
 	const struct sent_op *s;
 	u64 cpu[ST_FS + 1] = { 3, 5, 7 };
 	struct op op = { .kind = OP_URING, .fd = -1, .file.fs = FS_UNKNOWN };
+	struct op_end end = { .cpu = cpu, .file = &op.file, .who = &bob };
 
 	(void)state;
-	op_send(&op, CACHE_NONE, cpu, 0, &bob, false);
+	op_send(&op, CACHE_NONE, &end, false);
 	s = last_of(bpf_map_lookup_elem(&rings, &(u32){ 1 }));
 	assert_memory_equal(&s->who, &bob, sizeof(bob));
 }

@@ -555,6 +555,11 @@ static struct kthread *task_kthread(struct task_struct *task)
 	return (struct kthread *)task->set_child_tid;
 }
 
+static bool current_in_iowait(void)
+{
+	return machine.current->t.in_iowait;
+}
+
 static unsigned int task_state_bits(struct task_struct *p)
 {
 	return ((struct ktask *)p)->state;
