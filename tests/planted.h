@@ -78,6 +78,7 @@ static const struct planted_cause planted_causes[] = {
 	{ "sector", "request vda>p99", ATTR_OFFSET, "from 256 MiB to 3" },
 	{ "merges", "request vda>p99", ATTR_MERGES, "merged bio" },
 	{ "requeues", "request vda>p99", ATTR_REQUEUES, "requeue" },
+	{ "crossing", "read>p99", ATTR_CROSSING, "across a multiple of 1.00 MiB of the file" },
 };
 
 enum { PLANTED_CAUSES = sizeof(planted_causes) / sizeof(*planted_causes) };
@@ -221,6 +222,10 @@ static bool planted_property(struct planted_load *p, struct stored_op *op)
 		return thread / 2 % 4 >= 2 && !planted_any(p, 24);
 	if (planted_is(p, "kind"))
 		return op->kind == OP_FSYNC && !planted_any(p, 10);
+	if (planted_is(p, "crossing") && op->kind == OP_READ) {
+		op->len = 16384;
+		return op->offset % (1 << 20) + op->len > 1 << 20;
+	}
 	if (!some)
 		return false;
 	if (planted_is(p, "size"))

@@ -37,6 +37,7 @@ enum explain_attribute {
 	ATTR_FILE,
 	ATTR_DIRECTORY,
 	ATTR_DISK,
+	ATTR_CROSSING, /* the largest power of 2 whose multiple lies within */
 	ATTR_OFFSET,
 	ATTR_SIZE,
 	ATTR_ALIGNMENT,

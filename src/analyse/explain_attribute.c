@@ -14,6 +14,7 @@
 #include "host/path.h"
 
 enum { ALIGN_LEAST = 9, ALIGN_MOST = 12 }; /* sectors to pages, as powers of 2 */
+enum { CROSSING_LEAST = 12, CROSSING_MOST = 30 };
 
 static const struct {
 	const char *name;
@@ -26,6 +27,7 @@ static const struct {
 	[ATTR_FILE] = { "file", 0, 0, 1, CLASS_CAUSE },
 	[ATTR_DIRECTORY] = { "directory", 0, 0, 1, CLASS_CAUSE },
 	[ATTR_DISK] = { "disk", 0, 16, 1, CLASS_CAUSE },
+	[ATTR_CROSSING] = { "crossing", CROSSING_MOST - CROSSING_LEAST + 2, 0, 1, CLASS_CAUSE },
 	[ATTR_OFFSET] = { "offset", SCAN_BINS, 0, 1, CLASS_CAUSE },
 	[ATTR_SIZE] = { "size", 41, 0, 1, CLASS_CAUSE },
 	[ATTR_ALIGNMENT] = { "alignment", ALIGN_MOST - ALIGN_LEAST + 2, 0, 1, CLASS_CAUSE },
@@ -179,6 +181,22 @@ static uint64_t directory_make(const struct catalog_file *f)
 	if (!f->ino || f->flags & STORED_FILE_NAMELESS || name >= f->len)
 		return NO_VALUE;
 	return hash_bytes(f->names + name, f->len - name, hash_number(FILE_KEY_DEV(f->key)));
+}
+
+/* The bin of the largest power of 2 with a multiple inside the range, or 0 if there is none. A
+ * range of more than half of the power has no choice, so it does not count. */
+static uint64_t crossing_bin(uint64_t offset, uint64_t len)
+{
+	uint64_t unit;
+
+	for (int k = CROSSING_MOST; k >= CROSSING_LEAST; k--) {
+		unit = 1ULL << k;
+		if (len > unit / 2)
+			break;
+		if ((offset & (unit - 1)) + len > unit)
+			return 1 + k - CROSSING_LEAST;
+	}
+	return 0;
 }
 
 /* The hash of the directory's path. A name that the recording replaces later stays as it was. */
@@ -338,6 +356,10 @@ static uint64_t where_value(struct scan *s, const struct scan_item *item,
 		return directory_of(s, item->file);
 	case ATTR_DISK:
 		return item->disk ? item->disk : NO_VALUE;
+	case ATTR_CROSSING:
+		return sized && item->len && item->offset != NO_VALUE
+			       ? crossing_bin(item->offset, item->len)
+			       : NO_VALUE;
 	case ATTR_OFFSET:
 		if (item->offset == NO_VALUE || item->offset > s->max_offset)
 			return NO_VALUE;
@@ -499,12 +521,29 @@ static void put_align(FILE *f, uint64_t low, uint64_t high)
 		fprintf(f, "not aligned to %s", text_bytes(512ULL << high).s);
 }
 
+static void put_crossing(FILE *f, const struct scan *s, uint64_t low, uint64_t high)
+{
+	const char *where = s->conf->kinds ? "file" : "disk";
+
+	if (low)
+		fprintf(f, "across a multiple of %s of the %s",
+			text_bytes(1ULL << (low - 1 + CROSSING_LEAST)).s, where);
+	else
+		fprintf(f, "across no multiple of %s of the %s",
+			text_bytes(1ULL << (high + CROSSING_LEAST)).s, where);
+	if (low && high < CROSSING_MOST - CROSSING_LEAST + 1)
+		fprintf(f, ", but not of %s", text_bytes(1ULL << (high + CROSSING_LEAST)).s);
+}
+
 static void put_range(FILE *f, const struct scan *s, enum explain_attribute attribute, uint64_t low,
 		      uint64_t high)
 {
 	unsigned int bins = attributes[attribute].bins;
 
 	switch (attribute) {
+	case ATTR_CROSSING:
+		put_crossing(f, s, low, high);
+		break;
 	case ATTR_OFFSET:
 		fprintf(f, "at offsets from %s to %s", text_bytes(low << s->offset_shift).s,
 			text_bytes((high + 1) << s->offset_shift).s);
