@@ -156,15 +156,31 @@ static void message(struct server *s, json_t *m)
 		request(s, id, method, params);
 }
 
+/* Reads a line, as much of it as @line has room for, and drops the rest. Returns the length of what
+ * was read, or 0 at the end of the input. The peer may never end a line. */
+static size_t line_read(FILE *in, char line[LINE_MAX_BYTES + 1])
+{
+	size_t n = 0;
+	int c;
+
+	do {
+		c = getc_unlocked(in);
+		if (c != EOF && n <= LINE_MAX_BYTES)
+			line[n++] = (char)c;
+	} while (c != EOF && c != '\n');
+	return n;
+}
+
 int protocol_serve(const struct tools *t, const char *version, FILE *in, FILE *out)
 {
 	struct server s = { .tools = t, .version = version, .out = out };
-	char *line = NULL;
-	size_t cap = 0;
-	ssize_t len;
+	char *line = malloc(LINE_MAX_BYTES + 1);
+	size_t len;
 	json_t *m;
 
-	while (!s.err && (len = getline(&line, &cap, in)) > 0) {
+	if (!line)
+		return -ENOMEM;
+	while (!s.err && (len = line_read(in, line)) > 0) {
 		m = len > LINE_MAX_BYTES ? NULL
 					 : json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
 		s.modern = false;
@@ -173,11 +189,6 @@ int protocol_serve(const struct tools *t, const char *version, FILE *in, FILE *o
 		else
 			refuse(&s, json_null(), NO_JSON, "no JSON, or too long");
 		json_decref(m);
-		if (cap > LINE_MAX_BYTES) {
-			free(line);
-			line = NULL;
-			cap = 0;
-		}
 	}
 	free(line);
 	return s.err;

@@ -123,6 +123,14 @@ text() { command jq -j '.result.content[0].text'; }
 	((${#files[@]} == 5))
 }
 
+@test "mcp: a line of 600 MiB takes no more memory than a short one, and the next request is answered" {
+	{
+		head -c 600M /dev/zero | tr '\0' x
+		printf '\n{"jsonrpc":"2.0","id":7,"method":"ping"}\n'
+	} | (ulimit -v 400000 && ask) >"$tmp/out"
+	command jq -se 'map(.error.code // .id) == [-32700, 7]' "$tmp/out"
+}
+
 @test "mcp: 1,000 calls leave memory and descriptors as they were" {
 	cat >"$tmp/many" <<-'PY'
 		import json, os, subprocess, sys
