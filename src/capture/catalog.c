@@ -181,10 +181,7 @@ static int disk_add(struct catalog *c, const struct stored_name *n, const char *
 	if (!device.dev || n->text_len >= DEVICE_NAME)
 		return -EBADMSG;
 	memcpy(device.name, text, n->text_len);
-	if (!devices_find(&c->disks, device.dev)) {
-		devices_add(&c->disks, &device);
-		devices_sort(&c->disks);
-	}
+	devices_note(&c->disks, &device);
 	devices_link(&c->disks, device.dev, (unsigned int)n->id);
 	return 0;
 }

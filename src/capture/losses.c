@@ -9,7 +9,7 @@ int losses_add(struct losses *l, const struct stored_loss *loss)
 {
 	int err;
 
-	if (loss->kind >= LOST_N)
+	if (loss->kind >= LOST_N || l->n == LOSSES_TIMED)
 		return 0;
 	err = list_reserve((void **)&l->list, &l->cap, l->n, sizeof(*l->list));
 	if (err)

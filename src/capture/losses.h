@@ -17,7 +17,11 @@ struct losses {
 	uint64_t told[LOST_N]; /* sums of the list */
 };
 
-/* Adds @loss. Losses of an unknown kind are left out. Returns 0 or -ENOMEM. */
+/* Losses with a time, at most: hours of them. Few bytes of a hostile file may hold many more. */
+enum { LOSSES_TIMED = 1 << 18 };
+
+/* Adds @loss. Losses of an unknown kind are left out, and so are those beyond LOSSES_TIMED: these
+ * have no time. Returns 0 or -ENOMEM. */
 int losses_add(struct losses *l, const struct stored_loss *loss);
 
 /* How many of @loss fall in the time from @from_ns to before @to_ns. They are taken to be spread

@@ -69,13 +69,16 @@ void recording_close(struct recording *r)
 
 static int names_read(struct recording *r, struct reason *why)
 {
+	const struct devices *disks = &r->catalog.disks;
+	size_t n = disks->n, n_links = disks->n_links;
 	struct cursor rows;
 	int err;
 
 	if (reader_rows(&r->reader, STORED_COLUMNS(struct stored_name), &rows, why))
 		return -1;
 	err = catalog_add(&r->catalog, &rows);
-	devices_merge(&r->header.devices, &r->catalog.disks);
+	if (disks->n != n || disks->n_links != n_links)
+		devices_merge(&r->header.devices, disks);
 	return err ? chunk_failed(r, err, why) : 0;
 }
 

@@ -105,25 +105,63 @@ void devices_sort(struct devices *d)
 		qsort(d->list, d->n, sizeof(*d->list), by_dev);
 }
 
+/* Makes room for a device at its place in the sorted list, unless it is there. */
+static void device_put(struct devices *d, const struct device *device)
+{
+	size_t low = 0, high = d->n, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (d->list[middle].dev == device->dev)
+			return;
+		if (d->list[middle].dev < device->dev)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (list_reserve((void **)&d->list, &d->cap, d->n, sizeof(*d->list)))
+		return;
+	memmove(d->list + low + 1, d->list + low, (d->n++ - low) * sizeof(*d->list));
+	d->list[low] = *device;
+}
+
+void devices_note(struct devices *d, const struct device *device)
+{
+	if (d->n < DEVICES_NOTED)
+		device_put(d, device);
+}
+
+static int link_compare(const struct device_link *l, unsigned int upper, unsigned int lower)
+{
+	if (l->upper != upper)
+		return l->upper < upper ? -1 : 1;
+	return (l->lower > lower) - (l->lower < lower);
+}
+
 /* Links are sorted by device numbers, so that equal devices give equal lists. */
 void devices_link(struct devices *d, unsigned int upper, unsigned int lower)
 {
 	const struct device_link link = { upper, lower, 0 };
-	size_t i = d->n_links;
+	size_t low = 0, high = d->n_links, middle;
+	int order;
 
 	if (!upper || !lower || upper == lower || d->n_links >= DEVICE_LINKS ||
 	    list_reserve((void **)&d->links, &d->links_cap, d->n_links, sizeof(link)))
 		return;
-	while (i && (d->links[i - 1].upper > upper ||
-		     (d->links[i - 1].upper == upper && d->links[i - 1].lower > lower)))
-		i--;
-	if (i && d->links[i - 1].upper == upper && d->links[i - 1].lower == lower) {
-		d->links[i - 1].looks_without = 0;
-		return;
+	while (low < high) {
+		middle = (low + high) / 2;
+		order = link_compare(&d->links[middle], upper, lower);
+		if (!order) {
+			d->links[middle].looks_without = 0;
+			return;
+		}
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	memmove(d->links + i + 1, d->links + i, (d->n_links - i) * sizeof(link));
-	d->links[i] = link;
-	d->n_links++;
+	memmove(d->links + low + 1, d->links + low, (d->n_links++ - low) * sizeof(link));
+	d->links[low] = link;
 }
 
 /* Before a look at @upper: drops the links that the last two looks did not find. */
@@ -257,8 +295,7 @@ static struct device *device_meet(struct devices *d, unsigned int dev)
 	struct device *e = device_of(d, dev);
 
 	if (!e) {
-		devices_add(d, &(struct device){ .dev = dev });
-		devices_sort(d);
+		device_put(d, &(struct device){ .dev = dev });
 		e = device_of(d, dev);
 	}
 	if (e && !e->fresh)

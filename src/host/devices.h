@@ -12,8 +12,9 @@
 #include <stddef.h>
 
 enum {
-	DEVICE_NAME = 32,     /* the kernel's DISK_NAME_LEN */
-	DEVICE_LINKS = 16384, /* at most: later ones are left out */
+	DEVICE_NAME = 32,      /* the kernel's DISK_NAME_LEN */
+	DEVICE_LINKS = 16384,  /* at most: later ones are left out */
+	DEVICES_NOTED = 16384, /* likewise, by devices_note() */
 };
 
 struct device {
@@ -57,6 +58,10 @@ void devices_done(struct devices *d);
 void devices_add(struct devices *d, const struct device *device);
 void devices_sort(struct devices *d);
 void devices_link(struct devices *d, unsigned int upper, unsigned int lower);
+
+/* For a recording: adds a device that it notes after its header, unless the device is known. The
+ * list stays sorted. */
+void devices_note(struct devices *d, const struct device *device);
 
 /* Adds the devices and links of @from, of a later file of the same run. */
 void devices_merge(struct devices *d, const struct devices *from);

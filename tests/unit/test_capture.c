@@ -1128,6 +1128,23 @@ static void losses_belong_to_their_time(void **state)
 	replay_done(&r);
 }
 
+/* A hostile file of a few kilobytes has millions. */
+static void losses_beyond_the_limit_have_no_time(void **state)
+{
+	const struct stored_loss loss = { 1500, 2500, LOST_OPS, 1 };
+	const uint64_t total[LOST_N] = { [LOST_OPS] = LOSSES_TIMED + 7 };
+	uint64_t lost[LOST_N] = {};
+	struct losses l = {};
+
+	(void)state;
+	for (int i = 0; i < LOSSES_TIMED + 7; i++)
+		assert_int_equal(losses_add(&l, &loss), 0);
+	assert_int_equal(l.n, LOSSES_TIMED);
+	losses_untimed(&l, total, lost);
+	assert_int_equal(lost[LOST_OPS], 7);
+	losses_done(&l);
+}
+
 static void rows_have_all_of_an_operation_or_request(void **state)
 {
 	struct replay r = { .conf = { .by = BY_NONE } };
@@ -1482,6 +1499,7 @@ int main(void)
 		cmocka_unit_test(replayed),
 		cmocka_unit_test(rows_have_all_of_an_operation_or_request),
 		cmocka_unit_test(losses_belong_to_their_time),
+		cmocka_unit_test(losses_beyond_the_limit_have_no_time),
 		cmocka_unit_test(layers_are_those_of_all_recordings),
 		cmocka_unit_test(rows_have_the_key_that_is_asked_for),
 		cmocka_unit_test(the_slowest_are_whole),

@@ -315,11 +315,36 @@ static void links_are_in_order_once_and_so_many(void **state)
 	devices_done(&d);
 }
 
+/* A hostile recording notes very many, in any order. */
+static void noted_devices_are_in_order_once_and_so_many(void **state)
+{
+	struct devices d = {};
+	struct device one = {};
+
+	(void)state;
+	for (unsigned int i = 1; i <= DEVICES_NOTED + 7; i++) {
+		one.dev = i * 7919 % 65521;
+		snprintf(one.name, sizeof(one.name), "first %u", one.dev);
+		devices_note(&d, &one);
+		snprintf(one.name, sizeof(one.name), "again %u", one.dev);
+		devices_note(&d, &one);
+	}
+	assert_int_equal(d.n, DEVICES_NOTED);
+	for (size_t i = 0; i < d.n; i++) {
+		assert_true(!i || d.list[i - 1].dev < d.list[i].dev);
+		snprintf(one.name, sizeof(one.name), "first %u", d.list[i].dev);
+		assert_string_equal(d.list[i].name, one.name);
+	}
+	devices_done(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_devices_are_read), cmocka_unit_test(a_device_is_met),
+		cmocka_unit_test(all_devices_are_read),
+		cmocka_unit_test(a_device_is_met),
 		cmocka_unit_test(links_are_in_order_once_and_so_many),
+		cmocka_unit_test(noted_devices_are_in_order_once_and_so_many),
 		cmocka_unit_test(devices_change), /* the machine is another one then */
 	};
 
