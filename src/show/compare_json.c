@@ -513,6 +513,12 @@ static void put_figure(struct json *j, const struct compare *c, const struct com
 	json_put_end(j, '}');
 }
 
+/* @ns, not negative, as a whole number. A hostile run has any time in a duration of 1 ns. */
+static int64_t whole_ns(double ns)
+{
+	return ns < 0x1p63 ? llround(ns) : INT64_MAX;
+}
+
 static void put_whole(struct json *j, const struct compare *c)
 {
 	static const char *const names[] = { "time", "nowait", "count" };
@@ -534,10 +540,10 @@ static void put_whole(struct json *j, const struct compare *c)
 			json_put_real(j, n->new, f->typical[NEW]);
 			json_put_real(j, n->diff, f->typical[NEW] - f->typical[BASE]);
 		} else {
-			json_put_uint(j, n->base, llround(f->typical[BASE]));
-			json_put_uint(j, n->new, llround(f->typical[NEW]));
+			json_put_uint(j, n->base, whole_ns(f->typical[BASE]));
+			json_put_uint(j, n->new, whole_ns(f->typical[NEW]));
 			json_put_int(j, n->diff,
-				     llround(f->typical[NEW]) - llround(f->typical[BASE]));
+				     whole_ns(f->typical[NEW]) - whole_ns(f->typical[BASE]));
 		}
 		put_tested(j, c, n, f, false);
 		json_put_end(j, '}');
