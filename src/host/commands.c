@@ -2,6 +2,7 @@
 #include "host/commands.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void command_free(struct commands *c, struct command *one)
 {
@@ -20,17 +21,18 @@ void commands_begin(struct commands *c)
 			command_free(c, one);
 }
 
-static void command_read(struct command *one)
+static void command_read(struct command *one, const char comm[COMM_LEN])
 {
 	char *line = process_command(one->pid);
 
-	if (!line) /* it has ended: what was known remains */
+	if (!line && !strncmp(one->comm, comm, COMM_LEN)) /* it has ended: what was known remains */
 		return;
 	free(one->line);
 	one->line = line;
+	memcpy(one->comm, comm, COMM_LEN);
 }
 
-const struct command *commands_find(struct commands *c, unsigned int pid)
+const struct command *commands_find(struct commands *c, unsigned int pid, const char comm[COMM_LEN])
 {
 	struct command *one;
 
@@ -45,7 +47,7 @@ const struct command *commands_find(struct commands *c, unsigned int pid)
 		return one;
 	}
 	one->round = c->round;
-	command_read(one);
+	command_read(one, comm);
 	return one;
 }
 

@@ -81,7 +81,7 @@ static void commands_read(struct commands *commands, struct snapshot *sn)
 	for (size_t i = 0; i < sn->n_ops; i++) {
 		struct op_row *r = &sn->ops[i];
 
-		c = commands_find(commands, (unsigned int)r->key.by[0]);
+		c = commands_find(commands, (unsigned int)r->key.by[0], r->comm);
 		r->command = c && c->line ? strdup(c->line) : NULL;
 	}
 }

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host/commands.h"
 #include "host/processes.h"
 
 /* The command line in the @size bytes of the array @text, whose last is a NUL of its own. */
@@ -127,12 +128,38 @@ static void test_machine(void **state)
 	processes_free(&below);
 }
 
+/* A process that has ended, with a known command line. */
+static void an_ended_process_keeps_its_command_as_long_as_it_keeps_its_name(void **state)
+{
+	const char sh[COMM_LEN] = "sh", dd[COMM_LEN] = "dd";
+	const struct command *one;
+	struct commands c = {};
+	pid_t child = fork();
+
+	(void)state;
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	commands_begin(&c);
+	one = commands_find(&c, child, sh);
+	assert_non_null(strstr(one->line, "test_processes"));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	commands_begin(&c);
+	assert_non_null(strstr(commands_find(&c, child, sh)->line, "test_processes"));
+	commands_begin(&c);
+	assert_null(commands_find(&c, child, dd)->line);
+	commands_done(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_descent),
 		cmocka_unit_test(test_machine),
 		cmocka_unit_test(command_lines_are_words_of_a_shell),
+		cmocka_unit_test(an_ended_process_keeps_its_command_as_long_as_it_keeps_its_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
