@@ -45,8 +45,9 @@ struct tool {
 };
 
 /* Values of "by". */
-static const char *const keys[] = { "pid",   "tid",       "comm",   "file", "cgroup", "dev",
-				    "cache", "container", "server", "host", "client", NULL };
+static const char *const keys[] = { "pid",    "tid",   "comm",      "file",   "cgroup",
+				    "dev",    "cache", "container", "server", "host",
+				    "client", "dir",   NULL };
 
 #define RECORDING                                                                                  \
 	{                                                                                          \
@@ -206,7 +207,7 @@ static const char *text_refused(const struct arg *a, const char *s)
 			if (!strcmp(s, keys[i]))
 				return NULL;
 		return "no such key: pid, tid, comm, file, cgroup, dev, cache, container, server, "
-		       "host or client";
+		       "host, client or dir";
 	case ARG_TIME:
 		return *s >= '0' && *s <= '9' && has_only(s, ".") ? NULL
 								  : "no time: for example 2.5s";

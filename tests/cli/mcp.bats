@@ -80,6 +80,11 @@ text() { command jq -j '.result.content[0].text'; }
 	(cd "$made/dir" && "$iostrata" explain --json discard.ios 'fsync>p99') | command jq -c . | cmp - "$tmp/ours"
 }
 
+@test "mcp: report has a row for each directory" {
+	call report '{"recording":"none.ios","by":"dir"}' | ask >"$tmp/out"
+	text <"$tmp/out" | grep -q "^dir .*operation"
+}
+
 @test "mcp: only recordings of the folder are offered, no links, no options, no controls" {
 	call list_recordings | ask >"$tmp/out"
 	command jq -e '[.result.structuredContent.recordings[].recording] | sort == ["discard.ios", "none.ios"]' "$tmp/out"
