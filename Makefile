@@ -223,6 +223,7 @@ install: all man schema
 		sed -i 's,@BIN@,$(PREFIX)/bin,' $(DESTDIR)$(UNIT_DIR)/$$unit || exit; done
 	for file in iostrata.yaml grafana/iostrata.json prometheus/rules.yml; do \
 		install -D -m 644 $$file $(SHARE)/doc/iostrata/$$file || exit; done
+	for file in examples/*; do install -D -m 755 $$file $(SHARE)/doc/iostrata/$$file || exit; done
 
 # The image has the static program alone. Any tool that builds from a Containerfile can make the image.
 CONTAINER_TOOL ?= $(shell for tool in podman docker; do $$tool info >/dev/null 2>&1 && echo $$tool && break; done)
