@@ -354,7 +354,7 @@ program_ran() { grep -qs SigIgn "$public"/*.says; }
 	grep -q "^recordings wait for --run" "$tmp/err"
 	[[ $(cd "$dir" && stat -c '%U %a' .watch-*.ios.waits watch-*.ios) == $'daemon 600\ndaemon 600' ]]
 	expect 0 watch --status -o "$dir"
-	[[ $output == "1 recording waits for the program of --run"$'\n'"watch-"*": "*" failed calls, the last one "*" ago" ]]
+	[[ $output == "1 recording waits for the program of --run"$'\n'"watch-"*" failed calls, the last one "*" ago" ]]
 	: >"$public/up"
 	start watch --comm planted -o "$dir" --run "$public/program" --run-then delete
 	wait_until is_empty
