@@ -246,6 +246,19 @@ static __always_inline bool fault_of_kernel_counts(u64 address)
 	       !bpf_get_current_task_btf()->pagefault_disabled;
 }
 
+/* Begins a fault of the kernel. It may make the state of current. Then the end of its call finds a
+ * state, so the call is counted here if its entry was not seen. */
+static __always_inline int kernel_fault_begins(u64 *ctx)
+{
+	struct pt_regs *regs = current_regs();
+
+	if (!fault_of_kernel_counts(ctx[0]))
+		return 0;
+	if (!current_lookup())
+		call_unmatched(regs, REGS_CALL(regs));
+	return fault_begins(ctx, true);
+}
+
 /* Whether a signal is about to be delivered to current. */
 static __always_inline bool signal_is_pending(void)
 {

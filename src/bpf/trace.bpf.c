@@ -1011,7 +1011,7 @@ int on_fault(u64 *ctx)
 SEC("?tp_btf/page_fault_kernel")
 int on_kernel_fault(u64 *ctx)
 {
-	return fault_of_kernel_counts(ctx[0]) ? fault_begins(ctx, true) : 0;
+	return kernel_fault_begins(ctx);
 }
 
 /* do_mem_abort(address, syndrome, regs), on architectures without a tracepoint for faults. It also
@@ -1021,7 +1021,7 @@ int on_fault_abort(u64 *ctx)
 {
 	if (regs_are_user((struct pt_regs *)ctx[2]))
 		return fault_begins(ctx, false);
-	return fault_of_kernel_counts(ctx[0]) ? fault_begins(ctx, true) : 0;
+	return kernel_fault_begins(ctx);
 }
 
 SEC("?fexit/handle_mm_fault")

@@ -704,6 +704,7 @@ static void test_of_kernel(void **state)
 {
 	(void)state;
 	start();
+	task.regs.orig_ax = CALL_MAX;
 	EVENT(on_kernel_fault, ADDRESS);
 	reads();
 	tick(37);
@@ -718,11 +719,32 @@ static void test_of_kernel(void **state)
 	assert_faults(0, 1);
 	assert_idle();
 	start();
+	task.regs.orig_ax = CALL_MAX;
 	EVENT(on_kernel_fault, ADDRESS);
 	reads();
 	fault_handled(&anonymous, 0, 0);
 	assert_int_equal(call_of_row(OP_FAULT), CALL_FAULT | FAULT_OF_KERNEL | FAULT_SWAPS_IN);
 	assert_int_equal(lost_all(), 0);
+}
+
+/* A call that was in progress when tracing began is told, also if a fault of the kernel made the
+ * state of its thread. */
+static void test_of_kernel_in_earlier_call(void **state)
+{
+	(void)state;
+	start();
+	task.fd[2] = &file.f;
+	task.regs = (struct pt_regs){ .di = 2, .orig_ax = NR_FSYNC };
+	EVENT(on_kernel_fault, ADDRESS);
+	reads();
+	fault_handled(&vma, 0, 0);
+	sys_exit(0);
+	assert_int_equal(live.lost[LOST_UNMATCHED_END], 1);
+	assert_faults(0, 1);
+	EVENT(on_kernel_fault, ADDRESS);
+	fault_handled(&vma, 0, 0);
+	sys_exit(0);
+	assert_int_equal(live.lost[LOST_UNMATCHED_END], 1);
 }
 
 /* The kernel does not handle faults in interrupts or BPF helpers, nor any on its own memory. */
@@ -1090,6 +1112,7 @@ int main(void)
 		cmocka_unit_test(test_swap),
 		cmocka_unit_test(test_swap_out),
 		cmocka_unit_test(test_of_kernel),
+		cmocka_unit_test(test_of_kernel_in_earlier_call),
 		cmocka_unit_test(test_of_kernel_refused),
 		cmocka_unit_test(test_of_kernel_in_call),
 		cmocka_unit_test(test_of_kernel_in_write),
