@@ -73,7 +73,7 @@ text() { command jq -j '.result.content[0].text'; }
 		command jq -e '.result.isError == false' <<<"$line"
 	done <"$tmp/out"
 	command jq -se '[.[].result.structuredContent.schema] == [null, "iostrata.breakdown/1", "iostrata.breakdown/1",
-		"iostrata.breakdown/1", "iostrata.compare/1", "iostrata.explain/1"]' "$tmp/out"
+		"iostrata.breakdown/1", "iostrata.compare/2", "iostrata.explain/1"]' "$tmp/out"
 	sed -n 6p "$tmp/out" | text | grep -q "beside discards on vda"
 	# what it says is what the command says
 	sed -n 6p "$tmp/out" | command jq -c .result.structuredContent >"$tmp/ours"

@@ -201,7 +201,7 @@ def compare_recorded(gate: Gate, daemon: Fuser) -> None:
         fileio.read_at(daemon.file, range(0, READS * SIZE, SIZE), SIZE, os.O_DIRECT)
     whole, part = (subprocess.run([tool.copy(), "report", *args, str(file)], capture_output=True, text=True,
                                   check=False) for args in (["-j"], ["--op", "read"]))
-    hidden = "to servers are not shown"
+    hidden = "to servers are in no table"
     rows = [row for one in tool.objects(whole.stdout) for row in one.get("servers", [])]
     reads = sum(row["count"] for row in rows if row["op"] == "READ" and row["mount"] == str(daemon.point))
     gate.check("recorded", reads == READS and hidden not in whole.stderr, found=reads, wanted=READS,
