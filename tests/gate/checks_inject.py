@@ -131,8 +131,8 @@ def compare_nominal(gate: Gate, name: str, trace: Trace, entry: Watched, op: str
 def compare_mean(gate: Gate, name: str, trace: Trace, entry: Watched, op: str,
                  bio_based: bool = False) -> None:
     """A3: the statistics count from the allocation of the request, so queue time is in theirs; and
-    bio-based disks' are in jiffies of up to 4 ms, whose error of the mean (three sigma) is added. Between the two clocks
-    the kernel takes up to 20 us, longer if emulated."""
+    bio-based disks' are in jiffies of up to 4 ms, whose error of the mean (three sigma) is added. Between the two
+    clocks the kernel takes up to 20 us, longer if emulated."""
     assert entry.delta
     n = max(1, entry.delta.ios[op])
     theirs = entry.delta.ms[op] * MS / n

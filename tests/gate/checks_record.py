@@ -58,10 +58,10 @@ def report(*args: str) -> list[Json]:
 
 
 def rows_of(one: Json, kinds: tuple[str, ...]) -> list[str]:
-    """Each row as one string, all of it but its pattern, which only recordings tell. Recordings do not have the files
-    to which copies wrote."""
-    return sorted(json.dumps({k: v for k, v in row.items() if k != "pattern"}, sort_keys=True)
-                  for what in kinds for row in one[what] or [] if row["op"] != "copy_to")
+    """Each row as one string, all of it but its pattern, which only recordings tell, and the command line: a recording
+    has it from a process's first operation, a live table if the process is still there."""
+    return sorted(json.dumps({k: v for k, v in row.items() if k not in ("pattern", "command")}, sort_keys=True)
+                  for what in kinds for row in one[what] or [])
 
 
 def compare(gate: Gate, name: str, live: Json, later: Json, *kinds: str) -> None:
