@@ -347,7 +347,7 @@ both_sides() {
 		# shellcheck disable=SC2086 # words
 		costs 1.5 64 "$iostrata" compare $asked "$long" "$tmp/copy.ios"
 	done
-	costs 3 64 "$iostrata" compare --by file "$long" "$tmp/copy.ios"
+	costs 3 96 "$iostrata" compare --by file "$long" "$tmp/copy.ios"
 	expect 0 compare -j "$long" "$tmp/copy.ios"
 	json --argjson n "$operations" '([.ops[].count | .base, .new] | add) == 2 * $n'
 }
@@ -374,14 +374,14 @@ print(sum(r["kind"] == capture.OP_KINDS[sys.argv[2]] for r in ops))' "$tmp/a.ios
 @test "export: overlapping requests of io_uring and libaio are all exported" {
 	local uring aio
 	"$python" -c 'import otf2' 2>/dev/null || skip "no otf2 for $python"
-	"$BATS_FILE_TMPDIR/records" "$tmp/a.ios" 3001
+	"$BATS_FILE_TMPDIR/records" "$tmp/a.ios" 20011
 	uring=$(recorded uring) aio=$(recorded aio)
-	((uring > 30 && aio > 30))
+	((uring > 20 && aio > 20))
 	expect 0 export "$tmp/a.ios" --to otf2 -o "$tmp/otf2"
 	"$python" tests/otf2check.py "$tmp/otf2/traces.otf2" >"$tmp/json"
-	# reads, and writes; 301 of the operations issued are requests of the disk
-	command jq -e --argjson r "$uring" --argjson w "$aio" '.problems == 0 and .count.Enter == 3001 - $r - $w and
+	# reads, and writes; 2002 of the operations issued are requests of the disk
+	command jq -e --argjson r "$uring" --argjson w "$aio" '.problems == 0 and .count.Enter == 20011 - $r - $w and
 		.count["asynchronous READ POSIX"] == $r and .count["asynchronous WRITE POSIX"] == $w and
 		(.count["failed READ POSIX"] // 0) + (.count["failed WRITE POSIX"] // 0) > 0 and
-		.count.IoOperationIssued <= 301 + $r + $w' "$tmp/json"
+		.count.IoOperationIssued <= 2002 + $r + $w' "$tmp/json"
 }
