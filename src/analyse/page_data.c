@@ -310,7 +310,7 @@ static int times_add(struct page_data *d, const struct stored_event *ev, const s
 	struct latency_key row = { .kind = example.key.kind, .fs = add->fs };
 	struct segments segments;
 
-	if (async_is_request(op->kind, op->call))
+	if (async_is_by_call(op->kind, op->call))
 		row.call = example.key.call;
 	shares_set(one.spread.shares, op->strata);
 	memcpy(example.shares, one.spread.shares, sizeof(example.shares));
@@ -633,7 +633,7 @@ int page_data_calls(struct snapshot *sn, struct snapshot *ret_calls)
 		call.by[0] = key.call; /* its rows differ by file system only */
 		call.by[1] = key.op;
 
-		if (key.op != OP_URING && key.op != OP_AIO)
+		if (!async_is_by_call(key.op, key.call))
 			key.call = 0;
 		err = row_join(&kinds, &key, from);
 		if (!err)

@@ -78,6 +78,12 @@ bool async_is_request(unsigned int kind, unsigned short call)
 	return kind == OP_URING || (kind == OP_AIO && call & CALL_AIO);
 }
 
+bool async_is_by_call(unsigned int kind, unsigned short call)
+{
+	return kind == OP_URING || kind == OP_AIO || kind == OP_OUTSIDE ||
+	       (kind == OP_FAULT && call != CALL_FAULT);
+}
+
 unsigned int async_layers(unsigned int kind, unsigned short call)
 {
 	unsigned int acts = async_acts(kind, call);

@@ -26,6 +26,10 @@ unsigned int async_layers(unsigned int kind, unsigned short call);
  * can overlap. */
 bool async_is_request(unsigned int kind, unsigned short call);
 
+/* Whether tables have a row for each call of an operation's @kind: the kind alone says too little.
+ * Of page faults only swaps and faults of the kernel have such rows. */
+bool async_is_by_call(unsigned int kind, unsigned short call);
+
 /* The strata that no operation of @kind and @call can have, since nothing measures them: a set of 1
  * << enum stratum. No event tells when io_getevents() returns the completion of a request. */
 unsigned int async_unmeasured(unsigned int kind, unsigned short call);

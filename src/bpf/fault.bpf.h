@@ -225,9 +225,12 @@ static __always_inline bool call_leaves_fault(struct op *op)
 static __always_inline int fault_begins(const u64 *ctx, bool by_kernel)
 {
 	struct task_state *t = current_passes() ? task_get(current_task()) : NULL;
-	struct op *op = &t->op;
+	struct op *op;
 
-	if (!t || (by_kernel && !call_leaves_fault(op)))
+	if (!t)
+		return 0;
+	op = &t->op;
+	if (by_kernel && !call_leaves_fault(op))
 		return 0;
 	if (op->progress == OP_FAULTS && op->acts == by_kernel &&
 	    op->offset == FAULT_ADDRESS(ctx[0]))

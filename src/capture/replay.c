@@ -361,8 +361,7 @@ static int op_add(struct replay *r, struct replay_interval *iv, const struct rec
 	struct op_sums sums;
 	struct op_row *row;
 
-	if (r->conf.layer == LAYER_SYSCALL || op->kind == OP_URING || op->kind == OP_AIO ||
-	    op->kind == OP_OUTSIDE || (op->kind == OP_FAULT && op->call != CALL_FAULT) ||
+	if (r->conf.layer == LAYER_SYSCALL || async_is_by_call(op->kind, op->call) ||
 	    r->conf.calls || (r->conf.meta_calls && (op->kind == OP_META || op->kind == OP_FSYNC)))
 		key.call = op->call;
 	if (r->conf.by == BY_CACHE)

@@ -134,7 +134,7 @@ uint32_t page_index_op(struct page_index *x, unsigned int kind, unsigned int cal
 
 struct page_numbers page_index_key(struct page_index *x, const struct cube_key *key)
 {
-	uint16_t call = async_is_request(key->kind, key->call) ? key->call : 0;
+	uint16_t call = async_is_by_call(key->kind, key->call) ? key->call : 0;
 	uint64_t host = key->thread ? page_data_thread(x->data, key->thread).host : 0;
 
 	return (struct page_numbers){
@@ -195,7 +195,7 @@ static int put_rows_p99(struct json *j, const char *name, const struct index_lis
 	return pack_put(&p, j, name);
 }
 
-/* The row of the operations of @kind, with @call if they are asynchronous, on @fs. */
+/* The row of the operations of @kind, with @call if they have a row for each call, on @fs. */
 static const struct op_row *op_row_of(const struct snapshot *sn, unsigned int kind,
 				      unsigned int call, const char *fs)
 {
