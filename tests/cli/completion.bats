@@ -70,7 +70,7 @@ completes_words() {
 }
 
 @test "completion: values depend on the option" {
-	[[ $(words breakdown --by '') == $'pid\ntid\ncomm\nfile\ncgroup\ndev\ncache\ncontainer\nserver\nhost\nclient' ]]
+	[[ $(words breakdown --by '') == $'pid\ntid\ncomm\nfile\ncgroup\ndev\ncache\ncontainer\nserver\nhost\nclient\ndir' ]]
 	[[ $(words breakdown --op=read,wr) == --op=read,write ]]
 	[[ -z $(words breakdown --op read,rea) ]] # it is there already
 	[[ $(words breakdown -T v) == vfs* && $(words breakdown -Tv) != *vfs* ]]

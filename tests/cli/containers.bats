@@ -140,7 +140,7 @@ named() {
 	for name in 'shop/web-1/nginx' 'data\x1bbase'; do
 		expect 0 report -n 50 --by container "$tmp/named.ios"
 		[[ $output == *"$name"* ]]
-		grep -qF "$name" "$tmp/named.html"
+		grep -qF "${name/\\/\\\\}" "$tmp/named.html" # in JSON
 	done
 	after='sleep 1.5; curl -sS "$(sed -n "s,^serving ,,p" "$TMP/err")metrics"' \
 		named "$iostrata" serve --listen 127.0.0.1:0 --by container --all-files --op read
