@@ -76,7 +76,7 @@ struct compare_row {
 	/* Whole ns. The strata add up to the mean exactly, and so do their differences. */
 	uint64_t mean_ns[SIDES], strata_ns[SIDES][ST_N];
 	uint64_t block_ns[SIDES]; /* of the bootstrap; 0: runs are compared */
-	double typical_mean_ns;   /* geometric mean of all runs that have it; 0: none has */
+	double typical_mean_ns; /* geometric mean of the runs' means, or 0 if no run has the row */
 	struct compare_figure figures[FIG_N];
 };
 

@@ -12,7 +12,7 @@ struct compare_values {
 	double sums[SIDES][FIG_N]; /* of all runs together; counts and totals: of a run */
 	size_t n[SIDES];
 	double start_of_rate; /* an event a run, a second */
-	double mean_ns;       /* geometric mean of the mean times; 0: no run has one */
+	double mean_ns;       /* geometric mean of the runs' means, or 0 if no run has the row */
 };
 
 /* Each run has been joined to one interval. Returns 0 or -ENOMEM, with nothing to free. */

@@ -308,7 +308,7 @@ static bool is_two_valued(const struct series_key *key, enum figure which,
 	       (f->runs[BASE] < COMPARE_RUNS_CACHE || f->runs[NEW] < COMPARE_RUNS_CACHE);
 }
 
-/* What a claim is about. */
+/* The row, or the whole run, of which a claim is made. */
 struct subject {
 	const struct series_key *key; /* NULL: the whole run */
 	const struct compare_row *row;

@@ -259,7 +259,7 @@ static int combo_merge(struct cube *c, struct cube_combo *from)
 	return 0;
 }
 
-/* What combinations lose. */
+/* The part of the key that combinations lose when they are joined. */
 enum fold { FOLD_FILE, FOLD_THREAD };
 
 /* Takes what @fold says from the keys of the combinations from @from on, and joins those that are

@@ -26,7 +26,7 @@ enum {
 
 /* A combination. Without padding: compared as bytes. */
 struct cube_key {
-	uint32_t file, thread; /* numbers given by the caller; 0: of all others */
+	uint32_t file, thread; /* numbers given by the caller, or 0 for all others */
 	uint32_t dev;          /* disk of the file */
 	uint16_t call;
 	uint8_t kind, fs; /* enum op_kind; number given by the caller */
@@ -34,7 +34,7 @@ struct cube_key {
 
 /* The sums of a combination in some bins. */
 struct cube_cell {
-	uint32_t bin; /* the first bin + 1; 0: the time before the begin of the page */
+	uint32_t bin; /* the first bin + 1, or 0 for the time before the page begins */
 	uint64_t count, errors, bytes, max_ns;
 	uint64_t ended_ns; /* the whole time of those that ended here */
 	uint64_t shares[SHARE_N];

@@ -62,7 +62,7 @@ enum explain_attribute {
 	ATTR_N,
 };
 
-/* What a property tells. Findings are in this order, except for those that lead; see
+/* The classes of properties. Findings are in this order, except for those that lead; see
  * explain_choose.c. */
 enum explain_class {
 	CLASS_CAUSE,   /* who, what, or where */
@@ -95,7 +95,7 @@ struct explain_conf {
 struct explain_then {
 	char *text;             /* "requests of threads named dd on vda"; owned */
 	uint64_t requests, all; /* during the incident, and in the recording */
-	uint64_t before_ns;     /* the first one came so long before, about; 0: not before */
+	uint64_t before_ns;     /* from the first request to the incident, or 0 if it came later */
 };
 
 struct explain_finding {

@@ -669,7 +669,7 @@ static unsigned int kinds_of_layer(enum layer layer)
 
 	switch (layer) {
 	case LAYER_SYSCALL:
-		return ~(1U << OP_URING | 1U << OP_FAULT | 1U << OP_SERVED);
+		return ~(1U << OP_URING | 1U << OP_FAULT | 1U << OP_SERVED | OUTSIDE_KINDS);
 	case LAYER_VFS:
 		return fs | 1U << OP_COPY | 1U << OP_META;
 	case LAYER_FS:
@@ -677,6 +677,16 @@ static unsigned int kinds_of_layer(enum layer layer)
 	default:
 		return ~0U;
 	}
+}
+
+int filters_check_live(const struct filters *f, struct reason *why)
+{
+	if (!(f->ops & OUTSIDE_KINDS))
+		return 0;
+	reason_set(why, EXIT_USAGE, "--op exit, core and outside are for recordings");
+	return reason_hint(why, "only a run that traces all operations knows which sleeps are in "
+				"none: leave out --op, or 'iostrata record', then 'iostrata report "
+				"--op outside FILE'");
 }
 
 int filters_check_kinds(const struct filters *f, enum layer layer, const char *layer_name,

@@ -51,6 +51,10 @@ void filters_of_ops(const struct filters *f, bool by_file, char *text, size_t ca
  * Returns 0, or -1 with @why. */
 int filters_check_requests(const struct filters *f, const char *option, struct reason *why);
 
+/* Fails if --op chooses sleeps in no other operation: a live run that traces some kinds would count
+ * the sleeps of the others as such. Returns 0, or -1 with @why. */
+int filters_check_live(const struct filters *f, struct reason *why);
+
 /* Fails if a chosen kind of operations does not exist when only @layer is traced. @layer_name: the
  * text given with -T. Returns 0, or -1 with @why. */
 int filters_check_kinds(const struct filters *f, enum layer layer, const char *layer_name,

@@ -136,6 +136,8 @@ static int open_session(struct run *r, struct reason *why)
 {
 	struct io_run *io = io_of(r);
 
+	if (filters_check_live(&r->opts.filters, why))
+		return -1;
 	conf_fill(io);
 	filters_of_ops(&r->opts.filters, chooses_files(io), io->of_ops, sizeof(io->of_ops));
 	r->names_cgroups = io->conf.by == BY_CGROUP || io->conf.by == BY_THREAD ||

@@ -298,6 +298,10 @@ man_is() {
 	[[ ! -e $tmp/none ]]
 	expect 2 report -T syscall --op uring "$tmp/none"
 	says "-T syscall has no operations of kind uring"
+	expect 2 breakdown --op read,outside -D 1
+	says "--op exit, core and outside are for recordings" "leave out --op"
+	expect 2 record --op exit -o "$tmp/none" -D 1
+	says "--op exit, core and outside are for recordings" "leave out --op"
 	for command in breakdown record "top -j"; do
 		# shellcheck disable=SC2086 # words
 		expect 2 $command --all-faults --op read -D 1
