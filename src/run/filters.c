@@ -206,7 +206,7 @@ const struct opt filter_opts[] = {
 	{ 0, "op", OPT_STRINGS(struct filters, op_names), .arg = "OP", .known = filter_ops,
 	  .help = "only operations of this kind, or of this system call (fdatasync, stat ...): "
 		  "read, write, open, close, fsync, copy, meta, uring, aio, fault, served, exec, "
-		  "lock, exit, core, outside" },
+		  "lock; for recordings also exit, core, outside" },
 	{ 0, "file", OPT_PATHS(struct filters, files), .arg = "PATH",
 	  .help = "only operations on this file, or on all files below this directory" },
 	{ 0, "min", OPT_DURATION(struct filters, min_ns), .arg = "DUR",
