@@ -70,7 +70,8 @@ completes_words() {
 }
 
 @test "completion: values depend on the option" {
-	[[ $(words breakdown --by '') == $'pid\ntid\ncomm\nfile\ncgroup\ndev\ncache\ncontainer\nserver\nhost\nclient\ndir' ]]
+	[[ $(words breakdown --by '' | xargs) == \
+		"pid tid comm file cgroup dev cache container server host client dir" ]]
 	[[ $(words breakdown --op=read,wr) == --op=read,write ]]
 	[[ -z $(words breakdown --op read,rea) ]] # it is there already
 	[[ $(words breakdown -T v) == vfs* && $(words breakdown -Tv) != *vfs* ]]

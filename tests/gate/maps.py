@@ -86,9 +86,11 @@ class Maps:
         mine = [m for m in listed("map") if m["id"] in ids]
         self._maps = {m["name"]: m for m in mine if "name" in m}
         self._bss = next(m for name, m in self._maps.items() if name.endswith(".bss"))
-        # the .bss itself does not tell; a map that a probe of libbpf left open has few types
-        raws = [_bpftool("btf", "dump", "id", str(btf), "format", "raw")["types"]
-                for btf in {m["btf_id"] for m in mine if "btf_id" in m}]
+        # the .bss itself does not tell; a map of a probe of libbpf has few types, and may go away meanwhile
+        raws = []
+        for btf in {m["btf_id"] for m in mine if "btf_id" in m}:
+            with contextlib.suppress(RuntimeError):
+                raws.append(_bpftool("btf", "dump", "id", str(btf), "format", "raw")["types"])
         self._types = {t["id"]: t for t in max(raws, key=len)}
 
     def has(self, name: str) -> bool:
