@@ -71,7 +71,10 @@ def wanted(path: str, per_second: bool) -> dict[str, dict[str, str]]:
 
 def main() -> int:
     lines = [re.split(r" {2,}", line.strip()) for line in sys.stdin]
-    at = next(i for i, cells in enumerate(lines) if cells[0] == "PID")
+    at = next((i for i, cells in enumerate(lines) if cells[0] == "PID"), None)
+    if at is None:
+        print("no line of titles yet")
+        return 1
     titles = [title.rstrip("*") for title in lines[at]]
     rows = {cells[0]: dict(zip(titles, cells)) for cells in lines[at + 1:] if len(cells) == len(titles)}
     want = wanted(sys.argv[1], "per-second" in sys.argv[2:])

@@ -191,17 +191,17 @@ is_json() { keep_json "$tmp/json"; screen >"$tmp/shown"; "$python" tests/drawn.p
 @test "top: each figure on the screen equals the JSON of its interval" {
 	pane 200 60
 	draw
-	is_json
+	wait_until is_json
 	keys t
 	wait_until shows 'per second of'
-	is_json per-second
+	wait_until is_json per-second
 	not is_json
 	keys t
 	wait_until shows 'total of'
-	is_json
+	wait_until is_json
 	keys '<' r
 	wait_until shows 'I/O\*'
-	is_json
+	wait_until is_json
 	keys q
 	wait_until is_restored
 }

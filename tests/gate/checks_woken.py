@@ -13,7 +13,7 @@ from harness import Gate, suite
 from machine import Disk
 from tool import Json, Trace
 
-READERS, DELAY_MS, TRIES = 31, 200, 3
+READERS, DELAY_MS, TRIES = 31, 200, 6
 
 
 def earliest_end(r: Json) -> int:
