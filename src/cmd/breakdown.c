@@ -223,7 +223,7 @@ static void view_fill(struct breakdown *b)
 	breakdown_view_run(v, &b->io);
 	v->sites = b->sites;
 	v->helpers = b->helpers;
-	v->kernel = b->uts.release;
+	v->source.kernel = b->uts.release;
 }
 
 static void slowest_clear(struct breakdown *b)
@@ -277,7 +277,7 @@ static int page_print(struct breakdown *b, struct snapshot *sn)
 				.n_slowest = b->n_slowest,
 				.names = &b->names,
 				.host = b->uts.nodename,
-				.begin_ns = b->view.until_ns - sn->duration_ns };
+				.begin_ns = b->view.interval.until_ns - sn->duration_ns };
 	int err = breakdown_join(&b->view, sn, &b->names);
 	char safe[TEXT_SAFE_CAP(256)];
 
@@ -297,11 +297,11 @@ static int report(struct run *r, struct snapshot *sn)
 	const struct breakdown_output out = { b->out, r->opts.json, &b->view, &b->names };
 	int err;
 
-	b->view.until_ns = clock_day_ns();
+	b->view.interval.until_ns = clock_day_ns();
 	if (b->html)
 		return page_print(b, sn);
 	err = breakdown_put(&out, sn, b->slowest, b->n_slowest);
-	b->view.later = true;
+	b->view.interval.later = true;
 	slowest_clear(b);
 	session_set_slow_ns(b->io.session, 0);
 	return err;

@@ -475,7 +475,7 @@ static int start(struct run *r, struct reason *why)
 	breakdown_view_fill(&rec->view, &rec->opts, rec->io.conf.layer, fileno(r->out));
 	breakdown_view_run(&rec->view, &rec->io);
 	uname(&rec->uts);
-	rec->view.kernel = rec->uts.release;
+	rec->view.source.kernel = rec->uts.release;
 	if (rec->ops == rec->requests)
 		run_say_of_ops(rec->io.of_ops);
 	recorder_say_times(&rec->recorder, "the recording ends");
@@ -557,7 +557,7 @@ static int report(struct run *r, struct snapshot *sn)
 	if (r->opts.strict && !r->exit && record_files_lost(&rec->files))
 		r->exit = EXIT_INCOMPLETE;
 	record_say_end(stderr, &rec->files, sn->lost, rec->otf2.dir);
-	rec->view.until_ns = clock_day_ns();
+	rec->view.interval.until_ns = clock_day_ns();
 	if (!rec->breakdown) {
 		if (sn->has_overhead)
 			overhead_say(stderr, sn->bpf_run_ns, sn->bpf_run_cnt);

@@ -421,12 +421,12 @@ static int resolve(struct report *r, char **names, int n, struct reason *why)
 		.slowest_fs = &r->filter.given.fs,
 	};
 	breakdown_view_fill(&r->view, &r->opts, layer, fileno(r->out));
-	r->view.every_ns = r->time.every_ns;
-	r->view.min_ns = r->filter.given.min_ns;
-	r->view.fs_filter = r->filter.given.fs;
-	r->view.of_ops = r->of_ops;
+	r->view.interval.every_ns = r->time.every_ns;
+	r->view.chosen.min_ns = r->filter.given.min_ns;
+	r->view.chosen.fs = r->filter.given.fs;
+	r->view.chosen.of_ops = r->of_ops;
 	r->page.data.commands = r->page.commands;
-	r->view.looked_for = r->looked_for[0] ? r->looked_for : NULL;
+	r->view.chosen.filters = r->looked_for[0] ? r->looked_for : NULL;
 	recording_filter_init(&r->filter);
 	return 0;
 }
@@ -470,9 +470,9 @@ static int header_keep(struct report *r, struct recording *rec, struct reason *w
 	r->missing.faults = r->header.missing[MISSING_IN_FAULTS];
 	r->missing.pages = r->header.missing[MISSING_IN_PAGES];
 	r->missing.minor_faults = "not recorded";
-	r->view.kernel = r->header.kernel;
+	r->view.source.kernel = r->header.kernel;
 	r->view.missing = &r->missing;
-	r->view.call_name = syscall_names(r->header.machine);
+	r->view.source.call_name = syscall_names(r->header.machine);
 	r->time.first_ns = r->header.realtime_ns;
 	r->replay.conf.first_ns = r->time.first_ns + r->time.part.from_ns;
 	return 0;
@@ -480,7 +480,7 @@ static int header_keep(struct report *r, struct recording *rec, struct reason *w
 
 static struct events_form events_form(const struct report *r)
 {
-	return (struct events_form){ r->events, r->view.terminal ? r->view.width : 0 };
+	return (struct events_form){ r->events, r->view.form.terminal ? r->view.form.width : 0 };
 }
 
 static int event(struct report *r, const struct recording *rec, struct stored_event *ev,
@@ -602,8 +602,8 @@ static int record_add(struct report *r, const struct recording *rec, struct stor
 static void report_counted(struct report *r, const char *name)
 {
 	if (!r->n_read)
-		r->view.recording = name;
-	r->view.more_recordings = r->n_read++;
+		r->view.source.recording = name;
+	r->view.source.more_recordings = r->n_read++;
 }
 
 /* Reads one recording. 0; 1 with @why: it is damaged; -1 with @why: report has to end. */
@@ -721,9 +721,9 @@ static int interval_print(struct report *r, size_t i)
 	sn.duration_ns = report_time_interval(&r->time, i);
 	sn.devices = r->replay.conf.hosts ? NULL : &r->header.devices;
 	losses_put(r, &sn, !i);
-	r->view.later = i;
-	r->view.without_ns = r->time.without_ns;
-	r->view.until_ns =
+	r->view.interval.later = i;
+	r->view.source.without_ns = r->time.without_ns;
+	r->view.interval.until_ns =
 		r->time.first_ns + r->time.part.from_ns + i * r->time.every_ns + sn.duration_ns;
 	if (!err && r->page.html)
 		err = page_print(r, &sn, iv);

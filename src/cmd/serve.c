@@ -163,9 +163,9 @@ static void conf_fill(struct serve *s)
 
 	uname(&s->uts);
 	breakdown_view_fill(&s->conf.view, &opts, LAYER_OPS, -1);
-	s->conf.view.kernel = s->uts.release;
-	s->conf.view.fs_filter = s->io.run.opts.filters.fs;
-	s->conf.view.cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	s->conf.view.source.kernel = s->uts.release;
+	s->conf.view.chosen.fs = s->io.run.opts.filters.fs;
+	s->conf.view.source.cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	s->conf.listener = s->listening.fd;
 	s->conf.buckets = s->buckets;
 	s->conf.keys_max = s->keys_max;

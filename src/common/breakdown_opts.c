@@ -219,7 +219,7 @@ int breakdown_put(const struct breakdown_output *out, struct snapshot *sn,
 
 	if (err)
 		return err;
-	if (out->view->csv)
+	if (out->view->form.csv)
 		return breakdown_csv(out->f, out->view, sn);
 	return (out->json ? breakdown_json : breakdown_text)(out->f, out->view, sn, slowest,
 							     n_slowest);
@@ -264,34 +264,34 @@ void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *
 	v->layer_name = o->layer;
 	v->by = o->by;
 	v->depth = o->depth;
-	v->csv = o->csv;
+	v->form.csv = o->csv;
 	v->queued = o->queued;
-	v->timeline = o->timeline;
-	v->milliseconds = o->milliseconds;
-	v->histograms = o->histograms;
-	v->no_hist = o->no_hist;
-	v->pattern = o->pattern;
-	v->detail = o->detail;
-	v->rows_max = o->rows_max;
-	v->sort = o->sort ? columns_find(sorted_columns(layer), o->sort) : NULL;
-	v->width = terminal_width(fd);
-	v->terminal = isatty(fd);
-	v->color = cmd_wants_color(fd);
-	v->call_name = syscall_names(MACHINE_OWN);
+	v->form.timeline = o->timeline;
+	v->form.milliseconds = o->milliseconds;
+	v->form.histograms = o->histograms;
+	v->form.no_hist = o->no_hist;
+	v->form.pattern = o->pattern;
+	v->form.detail = o->detail;
+	v->form.rows_max = o->rows_max;
+	v->form.sort = o->sort ? columns_find(sorted_columns(layer), o->sort) : NULL;
+	v->form.width = terminal_width(fd);
+	v->form.terminal = isatty(fd);
+	v->form.color = cmd_wants_color(fd);
+	v->source.call_name = syscall_names(MACHINE_OWN);
 }
 
 void breakdown_view_run(struct breakdown_view *v, const struct io_run *io)
 {
 	const struct run *r = &io->run;
 
-	v->every_ns = r->opts.interval_ns;
-	v->min_ns = r->opts.filters.min_ns;
-	v->command = r->follow ? r->command[0] : NULL;
-	v->cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	v->looked_for = r->looked_for[0] ? r->looked_for : NULL;
-	v->of_ops = io->of_ops;
-	v->fs_filter = r->opts.filters.fs;
+	v->interval.every_ns = r->opts.interval_ns;
+	v->chosen.min_ns = r->opts.filters.min_ns;
+	v->source.command = r->follow ? r->command[0] : NULL;
+	v->source.cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	v->chosen.filters = r->looked_for[0] ? r->looked_for : NULL;
+	v->chosen.of_ops = io->of_ops;
+	v->chosen.fs = r->opts.filters.fs;
 	if (io->conf.fs)
-		v->fs_filter = (struct opt_strings){ .at = { io->conf.fs }, .n = 1 };
+		v->chosen.fs = (struct opt_strings){ .at = { io->conf.fs }, .n = 1 };
 	v->missing = session_missing(io->session);
 }

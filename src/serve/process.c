@@ -296,7 +296,7 @@ static int frame_take(struct process *p, const void *frame, size_t len)
 	p->last = next;
 	if (p->last.sn.devices)
 		p->last.sn.devices = &p->last.devices;
-	p->view.until_ns = p->last.self.until_ns;
+	p->view.interval.until_ns = p->last.self.until_ns;
 	p->fed_ns = clock_ns();
 	made_forget(p);
 	err = totals_add(&p->totals, &p->last.sn, &p->last.missing);
@@ -376,7 +376,7 @@ int serve_process(const struct serve_conf *conf, int feed, void (*warn)(const st
 	mallopt(M_MMAP_THRESHOLD, LARGE);
 	p.view.missing = &p.last.missing;
 	totals_init(&p.totals, conf->view.by, conf->buckets, conf->keys_max, conf->series);
-	p.totals.shows_pseudo = conf->view.fs_filter.n;
+	p.totals.shows_pseudo = conf->view.chosen.fs.n;
 	tzset(); /* reads a file */
 	err = process_open(&p, feed);
 	err = err ? err : totals_show_others(&p.totals);

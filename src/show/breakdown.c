@@ -23,7 +23,7 @@ static bool op_shown(const struct breakdown_view *v, const struct op_row *r)
 {
 	if (v->layer == LAYER_BLK || !r->count)
 		return false;
-	return opt_strings_pass(&v->fs_filter, r->fs, sizeof(r->fs));
+	return opt_strings_pass(&v->chosen.fs, r->fs, sizeof(r->fs));
 }
 
 static bool is_async(const struct op_row *r)
@@ -67,7 +67,7 @@ static bool leaves_out_pseudo(const struct breakdown_whole *whole)
 {
 	const struct breakdown_view *v = whole->v;
 
-	return v->layer == LAYER_OPS && !v->fs_filter.n && whole->has_others;
+	return v->layer == LAYER_OPS && !v->chosen.fs.n && whole->has_others;
 }
 
 uint64_t breakdown_counted_ns(const struct breakdown_whole *whole, const struct op_row *r)
@@ -100,8 +100,8 @@ static int op_order(const void *a, const void *b, void *arg)
 	const struct columns columns = { .ctx = whole };
 	int order = 0;
 
-	if (whole->v->sort)
-		order = columns_compare(&columns, whole->v->sort, x, y);
+	if (whole->v->form.sort)
+		order = columns_compare(&columns, whole->v->form.sort, x, y);
 	if (!order)
 		order = compare_u64(breakdown_counted_ns(whole, y), breakdown_counted_ns(whole, x));
 	if (!order)
@@ -127,8 +127,8 @@ static int rq_order(const void *a, const void *b, void *arg)
 	const struct columns columns = { .ctx = whole };
 	int order = 0;
 
-	if (whole->v->sort && whole->v->layer == LAYER_BLK)
-		order = columns_compare(&columns, whole->v->sort, x, y);
+	if (whole->v->form.sort && whole->v->layer == LAYER_BLK)
+		order = columns_compare(&columns, whole->v->form.sort, x, y);
 	if (!order)
 		order = compare_u64(rq_whole(y), rq_whole(x));
 	return order ? order : memcmp(&x->key, &y->key, sizeof(x->key));
@@ -478,7 +478,7 @@ const char *breakdown_op_name(const struct breakdown_view *v, const struct op_ro
 
 const char *breakdown_call_name(const struct breakdown_view *v, unsigned short call, char buf[16])
 {
-	const char *name = v->call_name ? v->call_name(call) : NULL;
+	const char *name = v->source.call_name ? v->source.call_name(call) : NULL;
 
 	if (name)
 		return name;

@@ -16,43 +16,64 @@ struct join;
 
 enum { VIEW_FILES = 64 }; /* files of a row that are listed, at most */
 
+/* How the rows are written. */
+struct view_form {
+	bool csv;          /* the rows as CSV, in place of text */
+	bool no_hist;      /* JSON without histograms */
+	bool pattern;      /* sizes and patterns of rows that have them; this and all below: text */
+	bool timeline;     /* the slowest operations have their strata in order */
+	bool milliseconds; /* -m */
+	bool histograms;   /* -H */
+	bool color;
+	bool terminal;     /* text is for a terminal: paths are cut to its width */
+	int width;         /* columns of the text, 0: 80 */
+	int detail;        /* 0 the first screen, 1 operations (-v), 2 all rows (-vv) */
+	uint64_t rows_max; /* rows of a table, also in JSON; 0: in text as many as there is room
+			    * for, in JSON all */
+	const struct column *sort; /* of op_columns (LAYER_BLK: rq_columns); NULL: by total time */
+};
+
+/* The filters, as far as the tables mention them. */
+struct view_chosen {
+	const char *filters;   /* as typed, "-p 12 --comm dd"; NULL: none. Hostile */
+	const char *of_ops;    /* those that do not choose requests: "--op, --min" */
+	struct opt_strings fs; /* rows of other file systems are not shown; empty: all */
+	uint64_t min_ns;       /* operations that took less are not shown; 0: all are */
+};
+
+/* Where the rows come from: this machine, or recordings. */
+struct view_source {
+	const char *kernel;  /* release */
+	unsigned int cpus;   /* CPUs of the machine; 0: not known */
+	const char *command; /* name of the traced command; NULL: none, or not it alone. Hostile */
+	const char *recording;        /* name of the recording shown; NULL: live. Hostile */
+	unsigned int more_recordings; /* number of further recordings */
+	uint64_t without_ns; /* time at the end of recordings that their records do not cover */
+	const char *(*call_name)(unsigned short call); /* may be NULL, and may return NULL */
+};
+
+/* The interval that is shown. */
+struct view_interval {
+	uint64_t every_ns; /* length of each interval; 0: there is only one */
+	uint64_t until_ns; /* when the interval ended, since 1970 */
+	bool later;        /* not the first interval: skip lines without news */
+};
+
+/* What a table shows, and how. */
 struct breakdown_view {
 	enum layer layer;
 	const char *layer_name; /* as the user typed it: "ext4" */
 	enum by_key by;
-	uint64_t depth;    /* of directories; 0: no limit */
-	bool queued;       /* -Q: hist and max of requests include tag and queue */
-	bool pattern;      /* sizes and patterns of rows that have them; text only */
-	bool timeline;     /* the slowest operations have their strata in order; text only */
-	bool milliseconds; /* -m; text only */
-	bool histograms;   /* -H; text only */
-	bool no_hist;      /* JSON without histograms */
-	bool csv;          /* the rows as CSV, in place of text */
-	bool color;        /* text only */
-	bool terminal;     /* text is for a terminal: paths are cut to its width */
-	int width;         /* columns of the text, 0: 80 */
-	int detail;        /* text: 0 the first screen, 1 operations (-v), 2 all rows (-vv) */
-	uint64_t rows_max; /* rows of a table; 0: in text as many as there is room for, in JSON all
-			    */
-	const struct column *sort; /* of op_columns (LAYER_BLK: rq_columns); NULL: by total time */
-	uint64_t every_ns;         /* length of each interval; 0: there is only one */
-	uint64_t min_ns;           /* operations that took less are not shown; 0: all are */
+	uint64_t depth;            /* of directories; 0: no limit */
+	bool queued;               /* -Q: hist and max of requests include tag and queue */
 	bool helpers;              /* also show the work of helpers */
 	bool sites;                /* also show where threads slept for unknown reasons */
-	bool later;                /* not the first interval: skip lines without news */
-	const char *command; /* name of the traced command; NULL: none, or not it alone. Hostile */
-	unsigned int cpus;   /* CPUs of the machine; 0: not known */
-	const char *kernel;  /* release */
-	struct opt_strings fs_filter; /* rows of other file systems are not shown; empty: all */
-	const char *looked_for;       /* filters as typed, "-p 12 --comm dd"; NULL: none. Hostile */
-	const char *recording;        /* name of the recording shown; NULL: live. Hostile */
-	unsigned int more_recordings; /* number of further recordings */
-	uint64_t without_ns; /* time at the end of recordings that their records do not cover */
-	const char *of_ops;  /* filters that do not choose requests: "--op, --min" */
-	uint64_t until_ns;   /* when the interval ended, since 1970 */
 	const struct join *joined; /* of a report with both sides of NFS; NULL: none */
 	const struct missing *missing;
-	const char *(*call_name)(unsigned short call); /* may be NULL, and may return NULL */
+	struct view_form form;
+	struct view_chosen chosen;
+	struct view_source source;
+	struct view_interval interval;
 };
 
 /* The totals for the shares of a row: .ctx of its columns. */

@@ -83,16 +83,17 @@ int breakdown_csv(FILE *f, const struct breakdown_view *v, const struct snapshot
 	if (err)
 		return err;
 	lists_fill(&l);
-	if (!v->later) {
+	if (!v->interval.later) {
 		text_put(&o, "end_ns,duration_ns,type,");
 		columns_csv_titles(&o, &ops);
 	}
 	for (size_t i = 0; i < rows.n_ops; i++) {
-		text_put(&o, "%" PRIu64 ",%" PRIu64 ",op,", v->until_ns, sn->duration_ns);
+		text_put(&o, "%" PRIu64 ",%" PRIu64 ",op,", v->interval.until_ns, sn->duration_ns);
 		columns_csv(&o, &ops, rows.ops[i]);
 	}
 	for (size_t i = 0; i < rows.n_rqs; i++) {
-		text_put(&o, "%" PRIu64 ",%" PRIu64 ",request,", v->until_ns, sn->duration_ns);
+		text_put(&o, "%" PRIu64 ",%" PRIu64 ",request,", v->interval.until_ns,
+			 sn->duration_ns);
 		columns_csv(&o, &rqs, rows.rqs[i]);
 	}
 	breakdown_rows_done(&rows);

@@ -52,7 +52,7 @@ static void put_hist(struct writer *w, const struct hist *h, uint64_t max_ns)
 {
 	struct json *j = &w->json;
 
-	if (w->v->no_hist) {
+	if (w->v->form.no_hist) {
 		json_put_null(j, "hist");
 		return;
 	}
@@ -272,7 +272,7 @@ static void put_requests_of(struct writer *w, const struct slow_op *r)
 	const struct slow_requests *s = r->requests;
 	struct json *j = &w->json;
 
-	if (!w->v->recording) {
+	if (!w->v->source.recording) {
 		json_put_null(j, "disk_requests");
 		json_put_null(j, "disk_requests_count");
 		return;
@@ -359,7 +359,7 @@ static void put_io(struct writer *w)
 {
 	struct json *j = &w->json;
 
-	json_put_string(j, "command", w->v->command);
+	json_put_string(j, "command", w->v->source.command);
 	put_known(j, "threads_ns", w->sn->threads_ns, w->sn->threads_ns);
 	put_busiest(j, &w->sn->busiest);
 	if (w->v->layer != LAYER_OPS) {
@@ -382,11 +382,11 @@ static void put_head(struct writer *w)
 	struct json *j = &w->json;
 
 	json_put_string(j, "schema", breakdown_schema.id);
-	json_put_string(j, "kernel", w->v->kernel);
-	json_put_time(j, "time", w->v->until_ns);
+	json_put_string(j, "kernel", w->v->source.kernel);
+	json_put_time(j, "time", w->v->interval.until_ns);
 	json_put_uint(j, "duration_ns", w->sn->duration_ns);
-	if (w->v->without_ns)
-		json_put_uint(j, "without_ns", w->v->without_ns);
+	if (w->v->source.without_ns)
+		json_put_uint(j, "without_ns", w->v->source.without_ns);
 	put_io(w);
 	json_put_begin(j, "missing", '[');
 	for (int i = 0; i < MISSING_N; i++)
@@ -398,7 +398,7 @@ static void put_head(struct writer *w)
 /* How many of @n rows -n lets through. */
 static size_t rows_let(const struct writer *w, size_t n)
 {
-	return w->v->rows_max && w->v->rows_max < n ? w->v->rows_max : n;
+	return w->v->form.rows_max && w->v->form.rows_max < n ? w->v->form.rows_max : n;
 }
 
 static void put_ops(struct writer *w, const char *name, const struct breakdown_rows *rows,
@@ -417,7 +417,7 @@ static void put_left_out(struct writer *w, const struct breakdown_rows *rows)
 {
 	struct json *j = &w->json;
 
-	if (!w->v->rows_max)
+	if (!w->v->form.rows_max)
 		return;
 	json_put_begin(j, "left_out", '{');
 	json_put_uint(j, w->v->layer == LAYER_OPS ? "ops" : "layers",

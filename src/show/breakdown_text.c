@@ -72,10 +72,10 @@ static void put_table(struct text_out *o, const struct breakdown_view *v,
 	const struct columns t = { .list = columns,
 				   .ctx = &(struct breakdown_whole){ .v = v },
 				   .width = view_width(v),
-				   .uncut = !v->terminal,
-				   .milliseconds = v->milliseconds };
-	size_t most = v->rows_max ? v->rows_max : v->detail ? n : ROWS_MOST;
-	size_t shown = n > most + !v->rows_max ? most : n;
+				   .uncut = !v->form.terminal,
+				   .milliseconds = v->form.milliseconds };
+	size_t most = v->form.rows_max ? v->form.rows_max : v->form.detail ? n : ROWS_MOST;
+	size_t shown = n > most + !v->form.rows_max ? most : n;
 
 	text_put(o, "\n");
 	columns_text(o, &t, rows, shown);
@@ -164,9 +164,11 @@ static int site_put(struct text_out *o, const struct breakdown_view *v, const st
 {
 	const struct columns t = { .list = site_columns,
 				   .width = view_width(v),
-				   .uncut = !v->terminal,
-				   .milliseconds = v->milliseconds };
-	size_t most = v->rows_max ? v->rows_max : v->detail ? SIZE_MAX - 1 : ROWS_MOST;
+				   .uncut = !v->form.terminal,
+				   .milliseconds = v->form.milliseconds };
+	size_t most = v->form.rows_max ? v->form.rows_max
+		      : v->form.detail ? SIZE_MAX - 1
+				       : ROWS_MOST;
 	size_t n = sn->n_sites;
 	const struct site_row **rows;
 
@@ -180,7 +182,7 @@ static int site_put(struct text_out *o, const struct breakdown_view *v, const st
 	rows = breakdown_sites(sn);
 	if (!rows)
 		return -ENOMEM;
-	if (n > most + !v->rows_max)
+	if (n > most + !v->form.rows_max)
 		n = most;
 	text_put(o, "%ssleep, by where%s\n", view_paint(v, PAINT_TITLE), view_paint(v, PAINT_OFF));
 	columns_text(o, &t, (const void *const *)rows, n);
@@ -204,8 +206,8 @@ static void put_head(struct text_out *o, const struct breakdown_view *v, const s
 {
 	char safe[256], text[512];
 
-	text_safe(safe, sizeof(safe), v->kernel ? v->kernel : "");
-	if (v->every_ns)
+	text_safe(safe, sizeof(safe), v->source.kernel ? v->source.kernel : "");
+	if (v->interval.every_ns)
 		snprintf(text, sizeof(text), "%s, %s", view_clock(v).s, text_ns(sn->duration_ns).s);
 	else
 		snprintf(text, sizeof(text), "traced %s%s%s", text_ns(sn->duration_ns).s,
@@ -249,7 +251,7 @@ static void put_title(struct text_out *o, const struct breakdown_view *v, const 
 {
 	char fit[TITLE_CAP];
 
-	text_fit(fit, sizeof(fit), title, v->terminal ? view_width(v) - room : TITLE_CAP,
+	text_fit(fit, sizeof(fit), title, v->form.terminal ? view_width(v) - room : TITLE_CAP,
 		 TEXT_CUT_MIDDLE);
 	text_put(o, "\n%s%s%s", view_paint(v, PAINT_TITLE), fit, view_paint(v, PAINT_OFF));
 }
@@ -287,8 +289,8 @@ static void put_op(struct text_out *o, const struct breakdown_view *v,
 	view_figures(o, v, whole, r);
 	put_read_in(o, v, r);
 	waterfall_put(o, v, &w);
-	if (v->histograms)
-		hist_put(o, &r->hist, r->max_ns, v->milliseconds, view_width(v));
+	if (v->form.histograms)
+		hist_put(o, &r->hist, r->max_ns, v->form.milliseconds, view_width(v));
 }
 
 /* Writes the heading of a histogram: @title, count, total and mean time. */
@@ -315,7 +317,7 @@ static void put_op_hist(struct text_out *o, const struct breakdown_view *v, cons
 
 	row_title(title, sizeof(title), v, r);
 	put_hist_title(o, v, title, r->count, r->total_ns);
-	hist_put(o, &r->hist, r->max_ns, v->milliseconds, view_width(v));
+	hist_put(o, &r->hist, r->max_ns, v->form.milliseconds, view_width(v));
 }
 
 static void put_rq_hist(struct text_out *o, const struct breakdown_view *v, const struct rq_row *r)
@@ -326,7 +328,7 @@ static void put_rq_hist(struct text_out *o, const struct breakdown_view *v, cons
 	snprintf(title, sizeof(title), "%s %s%s", disk, rq_op_name(r->key.op),
 		 v->queued ? " with tag and queue" : "");
 	put_hist_title(o, v, title, r->count, breakdown_rq_total(v, r));
-	hist_put(o, &r->hist, r->max_ns, v->milliseconds, view_width(v));
+	hist_put(o, &r->hist, r->max_ns, v->form.milliseconds, view_width(v));
 }
 
 /* Writes the names of all figures missing for the same reason as @first, included: "vfs, fs"; "" if
@@ -428,7 +430,7 @@ void breakdown_notes(struct text_out *o, const struct breakdown_view *v, const s
 	put_losses(o, v, "lost at unknown times in the whole recording", sn->untimed.lost,
 		   sn->untimed.missed);
 	put_all_beside(o, v, sn, rows);
-	if (!v->later)
+	if (!v->interval.later)
 		put_missing(o, v);
 }
 
@@ -470,13 +472,13 @@ static void put_nothing(struct text_out *o, const struct breakdown_view *v,
 	};
 	char filters[TITLE_CAP], text[sizeof(filters) + 256], fs[64], names[64] = "";
 
-	text_safe(filters, sizeof(filters), v->looked_for ? v->looked_for : "");
-	for (unsigned int i = 0, n = 0; i < v->fs_filter.n && v->layer != LAYER_BLK; i++)
+	text_safe(filters, sizeof(filters), v->chosen.filters ? v->chosen.filters : "");
+	for (unsigned int i = 0, n = 0; i < v->chosen.fs.n && v->layer != LAYER_BLK; i++)
 		n += snprintf(names + n, n < sizeof(names) ? sizeof(names) - n : 0, "%s%s",
-			      i ? " or " : "", v->fs_filter.at[i]);
+			      i ? " or " : "", v->chosen.fs.at[i]);
 	text_safe(fs, sizeof(fs), names);
 	snprintf(text, sizeof(text), "%s%sno I/O seen in %s: no %s%s%s ended%s%s%s",
-		 v->every_ns ? view_clock(v).s : "", v->every_ns ? ", " : "",
+		 v->interval.every_ns ? view_clock(v).s : "", v->interval.every_ns ? ", " : "",
 		 text_ns(sn->duration_ns).s,
 		 what[v->layer == LAYER_OPS && !breakdown_has_ops(v) ? LAYER_BLK : v->layer],
 		 *fs ? " on " : "", fs, *filters ? " (looked for " : "", filters,
@@ -529,7 +531,7 @@ static void put_below_several(struct text_out *o, const struct breakdown_view *v
 
 static size_t rows_at_most(const struct breakdown_view *v, size_t n)
 {
-	return v->rows_max && v->rows_max < n ? v->rows_max : n;
+	return v->form.rows_max && v->form.rows_max < n ? v->form.rows_max : n;
 }
 
 static void put_more(struct text_out *o, const struct breakdown_view *v, size_t n, const char *what)
@@ -542,14 +544,14 @@ static void put_ops(struct text_out *o, const struct breakdown_view *v,
 		    const struct breakdown_rows *rows)
 {
 	size_t n = rows_at_most(v, rows->n_ops);
-	bool table = v->by != BY_NONE && v->layer == LAYER_OPS && v->detail < 2 && rows->n_ops;
+	bool table = v->by != BY_NONE && v->layer == LAYER_OPS && v->form.detail < 2 && rows->n_ops;
 
 	if (table) {
 		text_put(o, "\n");
 		view_ops(o, v, rows, n);
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (v->layer != LAYER_OPS || (table && v->histograms))
+		if (v->layer != LAYER_OPS || (table && v->form.histograms))
 			put_op_hist(o, v, rows->ops[i]);
 		else if (!table)
 			put_op(o, v, &rows->whole, rows->ops[i]);
@@ -563,7 +565,7 @@ static void put_files_of(struct text_out *o, const struct breakdown_view *v, con
 {
 	unsigned int dev = FILE_KEY_DEV(files->by[0]);
 	char text[VIEW_FILES * 64 + TEXT_SAFE_CAP(2 * PATH_MAX)];
-	size_t most = v->detail > 1 ? VIEW_FILES : FILES_FIRST, at;
+	size_t most = v->form.detail > 1 ? VIEW_FILES : FILES_FIRST, at;
 
 	at = text_safe_n(text, TEXT_SAFE_CAP(2 * PATH_MAX), r->by, strlen(r->by));
 	at += sprintf(text + at, ": %s files on %u:%u, one after another:", text_count(n).s,
@@ -618,12 +620,12 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 	snprintf(text, sizeof(text), "tag, queue and device are means; %sp99 and max are of %s%s%s",
 		 any_own(rows) ? "own is device without the disks below; " : "",
 		 v->queued ? "all three" : "device",
-		 v->of_ops && *v->of_ops ? "; only operations are filtered by " : "",
-		 v->of_ops ? v->of_ops : "");
+		 v->chosen.of_ops && *v->chosen.of_ops ? "; only operations are filtered by " : "",
+		 v->chosen.of_ops ? v->chosen.of_ops : "");
 	view_wrap(o, v, text);
 	put_below_several(o, v, &rows->whole.tree);
 	put_unqueued(o, v, rows);
-	for (size_t i = 0; i < n && (v->histograms || v->layer == LAYER_BLK); i++)
+	for (size_t i = 0; i < n && (v->form.histograms || v->layer == LAYER_BLK); i++)
 		put_rq_hist(o, v, rows->rqs[i]);
 	put_more(o, v, rows->n_rqs - n, "requests");
 }
@@ -648,9 +650,9 @@ static int patterns_put(struct text_out *o, const struct breakdown_view *v,
 	struct breakdown_rows rows;
 	const void **list;
 	size_t n_ops = 0, n = 0;
-	int err = v->pattern ? breakdown_rows_init(&rows, v, sn) : 0;
+	int err = v->form.pattern ? breakdown_rows_init(&rows, v, sn) : 0;
 
-	if (err || !v->pattern)
+	if (err || !v->form.pattern)
 		return err;
 	list = calloc(rows.n_ops + rows.n_rqs + 1, sizeof(*list));
 	for (size_t i = 0; list && i < rows.n_ops; i++)
@@ -678,7 +680,7 @@ static bool is_nothing(const struct breakdown_view *v, const struct breakdown_ro
 int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapshot *sn,
 		   const struct slow_op *slowest, size_t n_slowest)
 {
-	bool first = v->layer == LAYER_OPS && !v->detail && !v->histograms, told = false;
+	bool first = v->layer == LAYER_OPS && !v->form.detail && !v->form.histograms, told = false;
 	struct text_out o = { .f = f };
 	struct breakdown_rows rows;
 	int err = breakdown_rows_init(&rows, v, sn);
@@ -689,7 +691,7 @@ int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapsho
 		err = first_screen_put(&o, v, sn, &rows);
 		told = true;
 	} else {
-		text_put(&o, "%s", v->later ? "\n" : "");
+		text_put(&o, "%s", v->interval.later ? "\n" : "");
 		unfinished_put(&o, v, sn);
 		if (is_nothing(v, &rows)) {
 			put_nothing(&o, v, sn);

@@ -38,15 +38,15 @@ static int strata_lines(const struct breakdown_view *v)
  * takes as much room. */
 static size_t rq_rows(const struct breakdown_view *v, size_t n)
 {
-	size_t max = v->rows_max ? v->rows_max : view_is_narrow(v) ? 1 : 3;
+	size_t max = v->form.rows_max ? v->form.rows_max : view_is_narrow(v) ? 1 : 3;
 
-	return n > max + !v->rows_max ? max : n;
+	return n > max + !v->form.rows_max ? max : n;
 }
 
 /* Columns for a possible path: @most on terminals, else no limit. */
 static int columns_for(const struct breakdown_view *v, int most)
 {
-	return v->terminal ? most : INT_MAX;
+	return v->form.terminal ? most : INT_MAX;
 }
 
 /* Writes @text, safe, and shortened for a terminal. */
@@ -63,20 +63,21 @@ static int subject(char *dst, size_t cap, const struct breakdown_view *v, uint64
 {
 	char who[NAME] = "", filters[NAME] = "", more[32] = "", of[80] = "";
 
-	if (v->more_recordings)
-		snprintf(more, sizeof(more), " and %u more", v->more_recordings);
-	if (v->command || v->recording)
-		put_short(who, sizeof(who), v, v->command ? v->command : v->recording);
-	if (v->looked_for)
-		put_short(filters, sizeof(filters), v, v->looked_for);
+	if (v->source.more_recordings)
+		snprintf(more, sizeof(more), " and %u more", v->source.more_recordings);
+	if (v->source.command || v->source.recording)
+		put_short(who, sizeof(who), v,
+			  v->source.command ? v->source.command : v->source.recording);
+	if (v->chosen.filters)
+		put_short(filters, sizeof(filters), v, v->chosen.filters);
 	else if (!*who)
 		strcpy(who, "everybody");
-	if (v->without_ns)
+	if (v->source.without_ns)
 		snprintf(of, sizeof(of), " (the first part of %s: then it was full)",
-			 text_ns(ns + v->without_ns).s);
-	return snprintf(dst, cap, "%s%s%s%s for %s%s%s%s", v->recording ? "recorded in" : "traced",
-			*who ? " " : "", who, more, text_ns(ns).s, of, *filters ? " with " : "",
-			filters);
+			 text_ns(ns + v->source.without_ns).s);
+	return snprintf(dst, cap, "%s%s%s%s for %s%s%s%s",
+			v->source.recording ? "recorded in" : "traced", *who ? " " : "", who, more,
+			text_ns(ns).s, of, *filters ? " with " : "", filters);
 }
 
 /*
@@ -212,13 +213,13 @@ void first_screen_answer(char *text, size_t cap, const struct breakdown_view *v,
 	char busiest[TEXT_SAFE_CAP(COMM_LEN) + 128];
 	int n;
 
-	if (v->every_ns)
+	if (v->interval.every_ns)
 		n = snprintf(text, cap, "%s, %s", view_clock(v).s, text_ns(sn->duration_ns).s);
 	else
 		n = subject(text, cap, v, sn->duration_ns);
-	if (breakdown_has_ops(v) && v->min_ns && !rows->n_ops)
+	if (breakdown_has_ops(v) && v->chosen.min_ns && !rows->n_ops)
 		n += snprintf(text + n, cap - n, ": no operation took %s or longer",
-			      text_ns(v->min_ns).s);
+			      text_ns(v->chosen.min_ns).s);
 	else if (breakdown_has_ops(v))
 		n += snprintf(text + n, cap - n, ": %s in I/O", text_ns(io_ns).s);
 	else
@@ -299,10 +300,10 @@ void first_screen_shares(char *text, size_t cap, const struct breakdown_view *v,
 	if (whole->async_ns)
 		n = snprintf(text, cap, "time of threads: ");
 	n += shares_text(text + n, cap - n, whole->thread_strata, whole->thread_ns);
-	if (v->cpus && !v->command)
+	if (v->source.cpus && !v->source.command)
 		snprintf(text + n, cap - n, "; on CPU %s of %u CPU%s",
-			 text_percent(cpu, whole->duration_ns * v->cpus).s, v->cpus,
-			 text_plural(v->cpus));
+			 text_percent(cpu, whole->duration_ns * v->source.cpus).s, v->source.cpus,
+			 text_plural(v->source.cpus));
 }
 
 void first_screen_async(char *text, size_t cap, const struct breakdown_view *v,
@@ -352,12 +353,13 @@ static size_t rows_shown(const struct breakdown_view *v, const struct breakdown_
 	int room = SCREEN_LINES - others - (OPS_LEAST - 1);
 	size_t max = room < 1 ? 1 : room > ROWS_MOST ? ROWS_MOST : room, n = 0;
 
-	if (v->rows_max)
-		max = v->rows_max;
+	if (v->form.rows_max)
+		max = v->form.rows_max;
 	while (n < rows->n_ops && n < max &&
-	       (!n || v->sort || v->rows_max || row_share(rows, rows->ops[n]) >= LEAST_PERCENT))
+	       (!n || v->form.sort || v->form.rows_max ||
+		row_share(rows, rows->ops[n]) >= LEAST_PERCENT))
 		n++;
-	return !v->rows_max && n + 1 == rows->n_ops ? n + 1 : n;
+	return !v->form.rows_max && n + 1 == rows->n_ops ? n + 1 : n;
 }
 
 static void put_ops(struct text_out *o, const struct breakdown_view *v,
@@ -418,7 +420,7 @@ static int outside_text(char *dst, size_t cap, const struct breakdown_view *v,
 		outside += rows->rqs[i]->outside;
 		all += rows->rqs[i]->count;
 	}
-	if (!outside || !breakdown_has_ops(v) || (v->of_ops && *v->of_ops))
+	if (!outside || !breakdown_has_ops(v) || (v->chosen.of_ops && *v->chosen.of_ops))
 		return 0;
 	return snprintf(dst, cap, "%s of %s submitted %s", text_count(outside).s, text_count(all).s,
 			all_kinds_traced(v) ? "by kernel threads (writeback, journal)"
@@ -443,8 +445,8 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 	if (len || n < rows->n_rqs)
 		view_line(o, v, text);
 	snprintf(text, sizeof(text), "only operations are filtered by %s",
-		 v->of_ops ? v->of_ops : "");
-	if (v->of_ops && *v->of_ops)
+		 v->chosen.of_ops ? v->chosen.of_ops : "");
+	if (v->chosen.of_ops && *v->chosen.of_ops)
 		view_line(o, v, text);
 }
 
@@ -489,7 +491,7 @@ static char *above_ops(const struct breakdown_view *v, const struct snapshot *sn
 
 	if (!memory_open(&m))
 		return NULL;
-	text_put(&m.o, "%s", v->later ? "\n" : "");
+	text_put(&m.o, "%s", v->interval.later ? "\n" : "");
 	unfinished_put(&m.o, v, sn);
 	put_answer(&m.o, v, sn, rows);
 	put_shares(&m.o, v, sn, rows);

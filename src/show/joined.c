@@ -108,9 +108,10 @@ static void put_table(struct text_out *o, const struct breakdown_view *v, const 
 {
 	const struct columns t = { .list = joined_columns,
 				   .width = view_width(v),
-				   .uncut = !v->terminal,
-				   .milliseconds = v->milliseconds };
-	size_t n = v->rows_max && v->rows_max < joined->n_rows ? v->rows_max : joined->n_rows;
+				   .uncut = !v->form.terminal,
+				   .milliseconds = v->form.milliseconds };
+	size_t n = v->form.rows_max && v->form.rows_max < joined->n_rows ? v->form.rows_max
+									 : joined->n_rows;
 	const void **rows = calloc(n + 1, sizeof(*rows));
 
 	if (!rows) {

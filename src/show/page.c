@@ -380,9 +380,9 @@ static void put_about(struct page_out *out)
 		text_html(o, p->host, strlen(p->host));
 		text_put(o, ", ");
 	}
-	if (p->view->kernel) {
+	if (p->view->source.kernel) {
 		text_put(o, "Linux ");
-		text_html(o, p->view->kernel, strlen(p->view->kernel));
+		text_html(o, p->view->source.kernel, strlen(p->view->source.kernel));
 		text_put(o, ", ");
 	}
 	if (p->begin_ns && localtime_r(&s, &tm) && strftime(day, sizeof(day), "%F %T %z", &tm))
@@ -467,9 +467,9 @@ static void put_notes(struct page_out *out, char *notes)
 		put_items(o, notes);
 	if (!lost)
 		text_put(o, "<li>nothing lost</li>\n");
-	if (out->view.of_ops && *out->view.of_ops) {
+	if (out->view.chosen.of_ops && *out->view.chosen.of_ops) {
 		text_put(o, "<li>only operations are filtered by ");
-		text_html(o, out->view.of_ops, strlen(out->view.of_ops));
+		text_html(o, out->view.chosen.of_ops, strlen(out->view.chosen.of_ops));
 		text_put(o, "</li>\n");
 	}
 	text_put(o, "</ul></details>\n");
@@ -929,7 +929,7 @@ static void put_head(struct page_out *out)
 	static const char mark[] = "@title@";
 	const char *at =
 		memmem(page_head_begin, page_head_end - page_head_begin, mark, strlen(mark));
-	const char *name = out->view.recording;
+	const char *name = out->view.source.recording;
 
 	text_write(&out->o, page_head_begin, at - page_head_begin);
 	if (name)
@@ -945,10 +945,10 @@ int page_put(FILE *f, const struct page *p)
 	int err;
 
 	out.view.by = BY_NONE; /* of the answer */
-	out.view.terminal = out.view.color = false;
-	out.view.width = WIDE;
-	if (out.view.recording) /* the reader of the page has other directories */
-		out.view.recording = basename(out.view.recording);
+	out.view.form.terminal = out.view.form.color = false;
+	out.view.form.width = WIDE;
+	if (out.view.source.recording) /* the reader of the page has other directories */
+		out.view.source.recording = basename(out.view.source.recording);
 	put_head(&out);
 	err = rows_set(&out);
 	if (!err)

@@ -559,13 +559,13 @@ static void put_head(struct page_json *w)
 	struct json *j = &w->j;
 
 	json_put_string(j, "schema", page_schema.id);
-	json_put_string(j, "kernel", v->kernel);
+	json_put_string(j, "kernel", v->source.kernel);
 	json_put_string(j, "host", w->page->host);
 	json_put_begin(j, "recordings", '[');
 	for (size_t i = 0; i < w->page->n_recordings; i++)
 		put_safe(j, NULL, basename(w->page->recordings[i]));
 	json_put_end(j, ']');
-	put_safe(j, "filters", v->looked_for);
+	put_safe(j, "filters", v->chosen.filters);
 	json_put_uint(j, "from_ns", w->page->from_ns);
 	json_put_uint(j, "begin_ns", w->page->begin_ns);
 	json_put_uint(j, "duration_ns", d->duration_ns);

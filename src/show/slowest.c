@@ -22,7 +22,7 @@ static void put_line(struct text_out *o, const struct breakdown_view *v, const c
 {
 	char fit[TEXT_SAFE_CAP(PATH_MAX)];
 
-	text_fit(fit, sizeof(fit), line, v->terminal ? view_width(v) - 3 : (int)sizeof(fit),
+	text_fit(fit, sizeof(fit), line, v->form.terminal ? view_width(v) - 3 : (int)sizeof(fit),
 		 TEXT_CUT_MIDDLE);
 	text_put(o, "   %s\n", fit);
 }
@@ -57,7 +57,7 @@ static void put_command(struct text_out *o, const struct breakdown_view *v, cons
 		return;
 	strcpy(safe, "command ");
 	text_safe(safe + strlen(safe), cap, r->command);
-	if (v->detail) {
+	if (v->form.detail) {
 		text_fill(o, ' ', 3);
 		text_wrap(o, safe, 3, 5, view_cut(v));
 	} else {
@@ -122,14 +122,14 @@ static void put_when(struct text_out *o, const struct breakdown_view *v, const s
 	snprintf(line, sizeof(line), "began at %s, %s after the beginning of the recording",
 		 text_clock(r->real_ns, 2000000).s, part_time(from).s);
 	put_line(o, v, line);
-	if (!v->recording || v->more_recordings)
+	if (!v->source.recording || v->source.more_recordings)
 		return;
 	f = open_memstream(&command, &len);
 	if (!f)
 		return;
 	fprintf(f, "closer: iostrata report --from %s --to %s", part_time(from ? from - 1 : 0).s,
 		part_time(to).s);
-	text_shell_word(f, v->recording);
+	text_shell_word(f, v->source.recording);
 	if (!fclose(f)) {
 		text_safe(line, sizeof(line), command);
 		put_line(o, v, line);
@@ -388,11 +388,11 @@ static void put_record(struct text_out *o, const struct breakdown_view *v,
 
 	put_title(o, v, fs, r, number);
 	slowest_details(o, v, sn, r);
-	if (v->timeline && r->has_segments)
+	if (v->form.timeline && r->has_segments)
 		put_timeline(o, v, r);
 	else
 		waterfall_put(o, v, &w);
-	if (v->timeline)
+	if (v->form.timeline)
 		put_requests(o, v, r);
 }
 
@@ -402,7 +402,7 @@ void slowest_put(struct text_out *o, const struct breakdown_view *v, const struc
 	if (!n)
 		return;
 	text_put(o, "\nslowest operations, strata %s\n",
-		 v->timeline ? "in the order of time" : "by size");
+		 v->form.timeline ? "in the order of time" : "by size");
 	for (size_t i = 0; i < n; i++)
 		put_record(o, v, sn, &slowest[i], i + 1);
 }

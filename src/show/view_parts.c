@@ -29,11 +29,12 @@ static void columns_of(const struct breakdown_view *v, const struct column *from
 		list[n] = *from;
 		if (from->title && !strcmp(from->title, "key"))
 			list[n].title = by_name(v->by);
-		if (from->title && !strcmp(from->title, "name") && v->detail && v->by == BY_PID) {
+		if (from->title && !strcmp(from->title, "name") && v->form.detail &&
+		    v->by == BY_PID) {
 			list[n].max = 0;
 			list[n].get = from->name ? from->get : columns_op_name;
 		}
-		if (from != v->sort)
+		if (from != v->form.sort)
 			continue;
 		list[n].title = list[n].title ? list[n].title : from->name;
 		list[n].rank = 0;
@@ -44,12 +45,12 @@ static void columns_of(const struct breakdown_view *v, const struct column *from
 
 int view_width(const struct breakdown_view *v)
 {
-	return v->width ? v->width : 80;
+	return v->form.width ? v->form.width : 80;
 }
 
 int view_cut(const struct breakdown_view *v)
 {
-	return v->terminal ? view_width(v) : INT_MAX;
+	return v->form.terminal ? view_width(v) : INT_MAX;
 }
 
 bool view_is_narrow(const struct breakdown_view *v)
@@ -59,16 +60,16 @@ bool view_is_narrow(const struct breakdown_view *v)
 
 struct text_num view_time(const struct breakdown_view *v, uint64_t ns)
 {
-	struct text_num t = v->milliseconds ? text_ms(ns) : text_ns(ns);
+	struct text_num t = v->form.milliseconds ? text_ms(ns) : text_ns(ns);
 
-	if (v->milliseconds)
+	if (v->form.milliseconds)
 		strcat(t.s, " ms");
 	return t;
 }
 
 struct text_num view_clock(const struct breakdown_view *v)
 {
-	return text_clock(v->until_ns, v->every_ns);
+	return text_clock(v->interval.until_ns, v->interval.every_ns);
 }
 
 const char *view_paint(const struct breakdown_view *v, enum paint p)
@@ -76,7 +77,7 @@ const char *view_paint(const struct breakdown_view *v, enum paint p)
 	static const char *const sgr[] = { "\033[0m",  "\033[1m",  "\033[32m", "\033[33m",
 					   "\033[34m", "\033[35m", "\033[36m" };
 
-	return v->color ? sgr[p] : "";
+	return v->form.color ? sgr[p] : "";
 }
 
 void view_line(struct text_out *o, const struct breakdown_view *v, const char *safe)
@@ -89,12 +90,12 @@ void view_line(struct text_out *o, const struct breakdown_view *v, const char *s
 
 void view_wrap(struct text_out *o, const struct breakdown_view *v, const char *safe)
 {
-	(v->terminal ? text_wrap : text_wrap_whole)(o, safe, 0, 2, view_width(v));
+	(v->form.terminal ? text_wrap : text_wrap_whole)(o, safe, 0, 2, view_width(v));
 }
 
 const char *view_more(const struct breakdown_view *v)
 {
-	return v->rows_max ? "a larger -n shows them" : "-v shows them";
+	return v->form.rows_max ? "a larger -n shows them" : "-v shows them";
 }
 
 void view_row_name(char *dst, size_t cap, const struct breakdown_view *v, const struct op_row *r,
@@ -131,8 +132,8 @@ void view_ops(struct text_out *o, const struct breakdown_view *v, const struct b
 	const struct columns t = { .list = list,
 				   .ctx = &rows->whole,
 				   .width = view_width(v),
-				   .uncut = !v->terminal, /* a key may be searched for */
-				   .milliseconds = v->milliseconds };
+				   .uncut = !v->form.terminal, /* a key may be searched for */
+				   .milliseconds = v->form.milliseconds };
 
 	columns_of(v, op_columns, list);
 	columns_text(o, &t, (const void *const *)rows->ops, n);
@@ -142,9 +143,10 @@ void view_figures(struct text_out *o, const struct breakdown_view *v,
 		  const struct breakdown_whole *whole, const struct op_row *r)
 {
 	struct column list[LIST_MAX], *to = list;
-	const struct columns t = {
-		.list = list, .ctx = whole, .width = view_width(v), .milliseconds = v->milliseconds
-	};
+	const struct columns t = { .list = list,
+				   .ctx = whole,
+				   .width = view_width(v),
+				   .milliseconds = v->form.milliseconds };
 
 	for (const struct column *c = op_columns; column_is(c); c++)
 		if (c->kind != VALUE_TEXT && c->kind != VALUE_SHARE)
@@ -160,8 +162,8 @@ void view_requests(struct text_out *o, const struct breakdown_view *v,
 	const struct columns t = { .list = list,
 				   .ctx = &rows->whole,
 				   .width = view_width(v),
-				   .uncut = !v->terminal,
-				   .milliseconds = v->milliseconds };
+				   .uncut = !v->form.terminal,
+				   .milliseconds = v->form.milliseconds };
 
 	columns_of(v, rq_columns, list);
 	columns_text(o, &t, (const void *const *)rows->rqs, n);
@@ -460,7 +462,7 @@ static void put_not_finished(struct text_out *o, const struct breakdown_view *v,
 {
 	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], comm[TEXT_SAFE_CAP(COMM_LEN)], text[512];
 	char line[sizeof(text) + FILE_CAP];
-	int columns = v->terminal ? unfinished_columns(v) : INT_MAX, used;
+	int columns = v->form.terminal ? unfinished_columns(v) : INT_MAX, used;
 	size_t len;
 
 	text_safe_n(fs, sizeof(fs), w->fs, strnlen(w->fs, FS_NAME_LEN));
@@ -580,7 +582,7 @@ static int missing_text(char *dst, size_t cap, const struct breakdown_view *v,
 		if (!breakdown_missing(v, i) ||
 		    (i == MISSING_AIO && v->layer == LAYER_OPS && !any_libaio(sn)))
 			continue;
-		if (v->terminal && told == MISSING_FIRST)
+		if (v->form.terminal && told == MISSING_FIRST)
 			more++;
 		else
 			n += snprintf(dst + n, cap - n, "%s%s", told++ ? ", " : "; not measured: ",
@@ -588,7 +590,7 @@ static int missing_text(char *dst, size_t cap, const struct breakdown_view *v,
 	}
 	if (more)
 		n += snprintf(dst + n, cap - n, " and %d more", more);
-	if (n && !v->recording && v->layer != LAYER_VFS)
+	if (n && !v->source.recording && v->layer != LAYER_VFS)
 		n += snprintf(dst + n, cap - n, " (this kernel)");
 	return n;
 }
@@ -705,9 +707,9 @@ void notes_put(struct text_out *o, const struct breakdown_view *v, const struct 
 			      "; %s thread%s %s waited since before the start, in unknown calls",
 			      text_count(sn->hung_refused).s, text_plural(sn->hung_refused),
 			      sn->hung_refused == 1 ? "has" : "have");
-	missing = v->later ? 0 : missing_text(text + n, sizeof(text) - n, v, sn);
+	missing = v->interval.later ? 0 : missing_text(text + n, sizeof(text) - n, v, sn);
 	n += missing;
-	n += v->later ? 0 : without_probes_text(text + n, sizeof(text) - n, v, sn);
+	n += v->interval.later ? 0 : without_probes_text(text + n, sizeof(text) - n, v, sn);
 	if (lost_sum(sn->lost, sn->missed) || lost_sum(sn->untimed.lost, sn->untimed.missed) ||
 	    missing)
 		n += snprintf(text + n, sizeof(text) - n, "; -v says why");

@@ -39,10 +39,10 @@ static const char *call_name(unsigned short call)
 static const struct missing nothing_missing;
 
 static const struct breakdown_view plain = {
-	.kernel = "6.1.0",
-	.call_name = call_name,
+	.source.kernel = "6.1.0",
+	.source.call_name = call_name,
 	.missing = &nothing_missing,
-	.detail = 1,
+	.form.detail = 1,
 };
 
 /* A snapshot and its printed text; fixture_done() frees both. */
@@ -267,9 +267,9 @@ static void the_answer_is_first(void **state)
 	struct fixture f;
 
 	(void)state;
-	v.detail = 0;
-	v.command = "sqlite3";
-	v.looked_for = "--op read,write,fsync";
+	v.form.detail = 0;
+	v.source.command = "sqlite3";
+	v.chosen.filters = "--op read,write,fsync";
 	fixture_usual(&f);
 	f.sn.ops[0].total_ns = 1000; /* too little for a line of its own, but for one of all such */
 	f.sn.threads_ns = 10000000000;
@@ -283,12 +283,12 @@ static void the_answer_is_first(void **state)
 	f.sn.lost[LOST_UNMATCHED_END] = 3;
 	print(&f, breakdown_text, &v, 0);
 	assert_string_equal(f.text, expected);
-	v.terminal = true;
+	v.form.terminal = true;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "by dd (23), on /srv/...ay/to/file\n");
 	/* on a terminal, too, doubts are not cut */
 	assert_has(f.text, "  run queue 11.5, rest 46.2\n");
-	v.width = 40;
+	v.form.width = 40;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "nothing lost; 2 operations in progress;\n"
 			   "  3 operations had begun before\n");
@@ -314,7 +314,7 @@ static void one_is_told_as_one(void **state)
 			   "            1 operation was not recorded\n"
 			   "            1 request was not recorded\n"
 			   "            1 probe hit was not run by the kernel\n");
-	v.detail = 0;
+	v.form.detail = 0;
 	f.sn.rqs[0].outside = 1;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\n1 of 1,032 submitted by kernel threads (writeback, journal)\n");
@@ -329,9 +329,9 @@ static void a_small_share_is_not_none(void **state)
 	size_t n;
 
 	(void)state;
-	v.detail = 0;
-	v.width = 120;
-	v.command = "dd";
+	v.form.detail = 0;
+	v.form.width = 120;
+	v.source.command = "dd";
 	fixture_usual(&f);
 	f.sn.threads_ns = 1000000000000;
 	print(&f, breakdown_text, &v, 0);
@@ -352,9 +352,9 @@ static void the_busiest_thread_is_told(void **state)
 	struct fixture f;
 
 	(void)state;
-	v.detail = 0;
-	v.width = 120;
-	v.command = "make";
+	v.form.detail = 0;
+	v.form.width = 120;
+	v.source.command = "make";
 	fixture_usual(&f);
 	f.sn.threads_ns = 1000000000;
 	f.sn.busiest = (struct busiest){ 98000000, 100000000, 7, 8, "cc\n1" };
@@ -381,8 +381,8 @@ static void cause_is(enum stratum st, uint64_t ns, const char *expected)
 	struct breakdown_view v = plain;
 	struct fixture f;
 
-	v.detail = 0;
-	v.width = 120;
+	v.form.detail = 0;
+	v.form.width = 120;
 	fixture_usual(&f);
 	for (size_t i = 0; i < f.sn.n_ops; i++) {
 		struct op_row *r = &f.sn.ops[i];
@@ -425,12 +425,12 @@ static void the_answer_is_of_what_was_asked(void **state)
 	struct fixture f;
 
 	(void)state;
-	v.detail = 0;
-	v.cpus = 2;
-	v.looked_for = "--comm dd";
-	v.of_ops = "--op, --min";
+	v.form.detail = 0;
+	v.source.cpus = 2;
+	v.chosen.filters = "--comm dd";
+	v.chosen.of_ops = "--op, --min";
 	v.missing = &missing;
-	v.sort = columns_find(op_columns, "count");
+	v.form.sort = columns_find(op_columns, "count");
 	fixture_usual(&f);
 	f.sn.ops[2].count = 2000; /* first, but not what took most */
 	f.sn.missed = 5;
@@ -443,9 +443,9 @@ static void the_answer_is_of_what_was_asked(void **state)
 	assert_has(f.text, "\nread ext4       sleep");
 	assert_has(f.text, "\nonly operations are filtered by --op, --min\n");
 	assert_has(f.text, "\n5 events lost of 4,069 (0.12 %), and the names of 2 files; not ");
-	v.command = "sqlite3";
-	v.every_ns = 1000000000;
-	v.later = true;
+	v.source.command = "sqlite3";
+	v.interval.every_ns = 1000000000;
+	v.interval.later = true;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, ": 106 ms in I/O, 74 %");
 	assert_has_not(f.text, "traced");
@@ -463,25 +463,25 @@ static void the_rest_is_in_one_line(void **state)
 	struct fixture f;
 
 	(void)state;
-	v.detail = 0;
+	v.form.detail = 0;
 	fixture_usual(&f);
 	f.sn.unfinished = calloc(4, sizeof(hung[0]));
 	assert_non_null(f.sn.unfinished);
 	for (int i = 0; i < 4; i++)
 		f.sn.unfinished[i] = (struct unfinished){ .age_ns = 1000000000, .op = OP_READ };
 	f.sn.n_unfinished = 4;
-	v.rows_max = 1;
+	v.form.rows_max = 1;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "in syscall, by pid (0)\nand 2 more\n");
 	assert_has(f.text, "\n2 more, 25.8 % of I/O; a larger -n shows them\n");
 	assert_has(f.text, "\n1 more; a larger -n shows them\n");
-	v.detail = 1;
+	v.form.detail = 1;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\n2 more rows of operations; a larger -n shows them\n");
 	assert_has(f.text, "\n1 more rows of requests; a larger -n shows them\n");
-	v.detail = 0;
+	v.form.detail = 0;
 	/* without a limit, those below a per cent; but one alone is shown */
-	v.rows_max = 0;
+	v.form.rows_max = 0;
 	f.sn.ops[2].total_ns = f.sn.ops[0].total_ns;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\n2 more, <0.1 % of I/O; -v shows them\n");
@@ -614,8 +614,8 @@ static void a_screen_is_full(void **state)
 	};
 
 	(void)state;
-	v.detail = 0;
-	v.command = "a-command-of-a-long-name";
+	v.form.detail = 0;
+	v.source.command = "a-command-of-a-long-name";
 	f.sn.ops = calloc(f.sn.n_ops, sizeof(*f.sn.ops));
 	f.sn.rqs = calloc(f.sn.n_rqs, sizeof(*f.sn.rqs));
 	f.sn.unfinished = calloc(f.sn.n_unfinished, sizeof(*f.sn.unfinished));
@@ -631,8 +631,8 @@ static void a_screen_is_full(void **state)
 	assert_int_equal(lines_of(f.text), 22);
 	assert_has(f.text, "\n17 more, ");
 	/* with two lines more above, fewer strata are shown */
-	v.later = true;
-	v.of_ops = "--fs";
+	v.interval.later = true;
+	v.chosen.of_ops = "--fs";
 	print(&f, breakdown_text, &v, 0);
 	assert_int_equal(lines_of(f.text), 22);
 	assert_has(f.text, "\n19 more, ");
@@ -720,28 +720,31 @@ static void views_of(struct fixture *f, int extreme, const struct missing *missi
 		v.by = i % 7;
 		v.layer = i / 7 % 5;
 		v.queued = i / 35 & 1;
-		v.milliseconds = i / 35 & 2;
-		v.histograms = i / 35 & 4;
-		v.color = i / 35 & 8;
-		v.detail = i / (35 * 64);
-		v.terminal = true;
-		v.every_ns = v.later = i / 35 & 2;
-		v.sort = i / 35 & 4 ? (v.layer == LAYER_BLK ? rq_columns : op_columns) + 5 : NULL;
-		v.command = i / 35 & 8 ? HOSTILE "/a/command/of/a/long/name/" HOSTILE : NULL;
-		v.cpus = 256;
-		v.of_ops = "--fs, --op, --file, --min";
-		v.width = i / 35 & 16 ? 132 : i / 35 & 4 ? 60 : i / 35 & 8 ? 40 : 0;
-		v.fs_filter = (struct opt_strings){ { "no\033such" }, i / 35 & 32 ? 1 : 0 };
-		v.looked_for = "--comm " HOSTILE " --file /a/long/path/" HOSTILE "/b -p 4194304";
+		v.form.milliseconds = i / 35 & 2;
+		v.form.histograms = i / 35 & 4;
+		v.form.color = i / 35 & 8;
+		v.form.detail = i / (35 * 64);
+		v.form.terminal = true;
+		v.interval.every_ns = v.interval.later = i / 35 & 2;
+		v.form.sort =
+			i / 35 & 4 ? (v.layer == LAYER_BLK ? rq_columns : op_columns) + 5 : NULL;
+		v.source.command = i / 35 & 8 ? HOSTILE "/a/command/of/a/long/name/" HOSTILE : NULL;
+		v.source.cpus = 256;
+		v.chosen.of_ops = "--fs, --op, --file, --min";
+		v.form.width = i / 35 & 16 ? 132 : i / 35 & 4 ? 60 : i / 35 & 8 ? 40 : 0;
+		v.chosen.fs = (struct opt_strings){ { "no\033such" }, i / 35 & 32 ? 1 : 0 };
+		v.chosen.filters =
+			"--comm " HOSTILE " --file /a/long/path/" HOSTILE "/b -p 4194304";
 		v.missing = known ? &nothing_missing : missing;
-		v.kernel = "6.1.0-" HOSTILE "-a-very-long-name-of-a-kernel-that-somebody-built";
-		print(f, breakdown_text, &v, v.detail ? 2 : 0);
-		if (v.color)
+		v.source.kernel =
+			"6.1.0-" HOSTILE "-a-very-long-name-of-a-kernel-that-somebody-built";
+		print(f, breakdown_text, &v, v.form.detail ? 2 : 0);
+		if (v.form.color)
 			strip_colors(f->text);
-		if (!v.detail && v.layer == LAYER_OPS && !v.histograms)
-			if (lines_of(f->text) > (v.width && v.width < 80 ? 28 : 22))
+		if (!v.form.detail && v.layer == LAYER_OPS && !v.form.histograms)
+			if (lines_of(f->text) > (v.form.width && v.form.width < 80 ? 28 : 22))
 				fail_msg("%d lines:\n%s", lines_of(f->text), f->text);
-		check_lines(f->text, v.width ? v.width : 80);
+		check_lines(f->text, v.form.width ? v.form.width : 80);
 	}
 }
 
@@ -774,20 +777,20 @@ static void files_in_progress_fit_and_are_safe(void **state)
 	*u = (struct unfinished){ .age_ns = 100000000, .op = OP_READ, .comm = "dd", .pid = 7 };
 	u->file = strdup("/" HOSTILE "/a path/" HOSTILE "/to/it");
 	assert_non_null(u->file);
-	v.detail = 0;
-	v.terminal = true;
-	for (v.width = 40; v.width < 200; v.width += 20) {
+	v.form.detail = 0;
+	v.form.terminal = true;
+	for (v.form.width = 40; v.form.width < 200; v.form.width += 20) {
 		print(&f, breakdown_text, &v, 0);
-		check_lines(f.text, v.width);
+		check_lines(f.text, v.form.width);
 	}
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "/to/it\n");
 	u->stratum = ST_SERVER;
 	u->server = strdup("10.0.0.7:/" HOSTILE);
 	assert_non_null(u->server);
-	for (v.width = 40; v.width < 200; v.width += 20) {
+	for (v.form.width = 40; v.form.width < 200; v.form.width += 20) {
 		print(&f, breakdown_text, &v, 0);
-		check_lines(f.text, v.width);
+		check_lines(f.text, v.form.width);
 	}
 	assert_has(f.text, "for 100 ms, waiting for the server 10.0.0.7:/");
 	strcpy(u->server, "/mnt");
@@ -838,7 +841,7 @@ static void threads_that_hung_before_come_first(void **state)
 	fixture_usual(&f);
 	hung_add(&f, 4);
 	h = &f.sn.hung[1];
-	v.detail = 0;
+	v.form.detail = 0;
 	*h = (struct hung){ .age_ns = 1,
 			    .op = OP_META,
 			    .call = "newfstatat",
@@ -856,10 +859,10 @@ static void threads_that_hung_before_come_first(void **state)
 		   "\nnot finished: newfstatat, since before the start, waiting for the NFS "
 		   "server, by ");
 	assert_has(f.text, "\nand 2 more since before the start\n");
-	v.terminal = true;
-	for (v.width = 40; v.width < 200; v.width += 20) {
+	v.form.terminal = true;
+	for (v.form.width = 40; v.form.width < 200; v.form.width += 20) {
 		print(&f, breakdown_text, &v, 0);
-		check_lines(f.text, v.width);
+		check_lines(f.text, v.form.width);
 	}
 	h->stratum = ST_SLEEP;
 	h->op = OP_NONE;
@@ -952,7 +955,7 @@ static void completions_without_reap_are_told(void **state)
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\ncompletions of io_uring without a reap time: 1\n");
 	assert_has_not(f.text, "lost");
-	v.detail = 0;
+	v.form.detail = 0;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "; 1 completion without a reap time\n");
 	f.sn.unreaped = 1234;
@@ -975,7 +978,7 @@ static void a_name_that_is_missing_is_lost(void **state)
 	assert_int_equal(lost_sum(f.sn.lost, 0), 1);
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\nlost:\n            1 file has no name, only its inode\n");
-	v.detail = 0;
+	v.form.detail = 0;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\nthe name of 1 file lost; -v says why; "
 			   "11 operations had begun before\n");
@@ -983,7 +986,7 @@ static void a_name_that_is_missing_is_lost(void **state)
 	f.sn.lost[LOST_REQUESTS] = 7;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\n30 events lost of ");
-	v.detail = 1;
+	v.form.detail = 1;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\nlost, so the figures are not complete:\n");
 	assert_has(f.text, "\n           23 operations were not recorded\n"
@@ -1008,20 +1011,20 @@ static void only_terminals_are_narrow(void **state)
 	fixture_usual(&f);
 	f.sn.ops[1].by = strdup(path);
 	v.missing = &missing;
-	v.looked_for = filter;
+	v.chosen.filters = filter;
 	v.by = BY_FILE;
-	for (v.detail = 0; v.detail < 3; v.detail++) {
-		v.terminal = false;
+	for (v.form.detail = 0; v.form.detail < 3; v.form.detail++) {
+		v.form.terminal = false;
 		print(&f, breakdown_text, &v, 2);
 		assert_has(f.text, path);
 		assert_has_not(f.text, "...");
-		v.terminal = true;
+		v.form.terminal = true;
 		print(&f, breakdown_text, &v, 2);
 		assert_has(f.text, "...");
 		assert_has_not(f.text, path);
 	}
-	v.detail = 0;
-	v.terminal = false;
+	v.form.detail = 0;
+	v.form.terminal = false;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, path + 1);
 	assert_has(f.text, "\nnothing lost; not measured: syscall, vfs, fs, throttle, tag, queue, "
@@ -1043,17 +1046,17 @@ static void intervals_have_times_that_differ(void **state)
 	(void)state;
 	setenv("TZ", "UTC", 1);
 	tzset();
-	v.detail = 0;
-	v.until_ns = 1700000000987654321;
+	v.form.detail = 0;
+	v.interval.until_ns = 1700000000987654321;
 	fixture_usual(&f);
-	v.every_ns = 1000000000;
+	v.interval.every_ns = 1000000000;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "22:13:20, 5.00 s: ");
-	v.every_ns = 300000000;
+	v.interval.every_ns = 300000000;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "22:13:20.9, 5.00 s: ");
-	v.every_ns = 100000000;
-	v.detail = 1;
+	v.interval.every_ns = 100000000;
+	v.form.detail = 1;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "22:13:20.98, 5.00 s\n");
 	fixture_done(&f);
@@ -1065,10 +1068,10 @@ static void milliseconds_are_named(void **state)
 	struct fixture f;
 
 	(void)state;
-	v.milliseconds = true;
-	v.width = 120;
+	v.form.milliseconds = true;
+	v.form.width = 120;
 	fixture_usual(&f);
-	for (v.detail = 0; v.detail < 2; v.detail++) {
+	for (v.form.detail = 0; v.form.detail < 2; v.form.detail++) {
 		print(&f, breakdown_text, &v, 0);
 		assert_has(f.text, " mean ms ");
 		assert_has(f.text, " total ms");
@@ -1099,7 +1102,7 @@ static void milliseconds_and_histograms(void **state)
 	struct fixture f;
 
 	(void)state;
-	v.milliseconds = v.histograms = true;
+	v.form.milliseconds = v.form.histograms = true;
 	fixture_usual(&f);
 	f.sn.ops[0].count = f.sn.ops[2].count = f.sn.rqs[1].count = 0;
 	assert_int_equal(hist_add(&f.sn.ops[1].hist, hist_bucket(3000), 20), 0);
@@ -1129,7 +1132,7 @@ static void a_layer_alone_is_a_histogram_per_operation(void **state)
 	v.layer = LAYER_BLK;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\nvda read: count 1,009, total 40.4 ms, mean 40.0 us\n");
-	v.queued = v.milliseconds = true;
+	v.queued = v.form.milliseconds = true;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\nvda read with tag and queue: count 1,009, total 50.45 ms");
 	fixture_done(&f);
@@ -1141,7 +1144,7 @@ static void one_file_system_alone(void **state)
 	struct fixture f;
 
 	(void)state;
-	v.fs_filter = (struct opt_strings){ { "xfs" }, 1 };
+	v.chosen.fs = (struct opt_strings){ { "xfs" }, 1 };
 	fixture_usual(&f);
 	print(&f, breakdown_text, &v, 0);
 	assert_has_not(f.text, "ext4");
@@ -1156,10 +1159,10 @@ static void no_operation_was_slow(void **state)
 	struct fixture f;
 
 	(void)state;
-	v.detail = 0;
-	v.min_ns = 100000000000;
-	v.looked_for = "--min 100 s";
-	v.of_ops = "--min";
+	v.form.detail = 0;
+	v.chosen.min_ns = 100000000000;
+	v.chosen.filters = "--min 100 s";
+	v.chosen.of_ops = "--min";
 	fixture_usual(&f);
 	f.sn.n_ops = 0;
 	print(&f, breakdown_text, &v, 0);
@@ -1179,7 +1182,7 @@ static void threads_come_before_requests_in_flight(void **state)
 	struct fixture f;
 
 	(void)state;
-	v.detail = 0;
+	v.form.detail = 0;
 	fixture_usual(&f);
 	f.sn.threads_ns = 0;
 	f.sn.ops[0].key.op = OP_URING;
@@ -1206,7 +1209,7 @@ static void pseudo_file_systems_are_beside(void **state)
 	struct fixture f;
 
 	(void)state;
-	v.detail = 0;
+	v.form.detail = 0;
 	fixture_usual(&f);
 	strcpy(f.sn.ops[1].fs, "proc");
 	print(&f, breakdown_text, &v, 0);
@@ -1214,11 +1217,11 @@ static void pseudo_file_systems_are_beside(void **state)
 	assert_has(f.text, "\nnot counted above: 78.7 ms on proc, sysfs and other file systems "
 			   "without a disk\n");
 	assert_has_not(f.text, "\nread");
-	v.fs_filter = (struct opt_strings){ { "proc" }, 1 };
+	v.chosen.fs = (struct opt_strings){ { "proc" }, 1 };
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, " 100 % of it read proc");
 	assert_has_not(f.text, "beside");
-	v.fs_filter.n = 0;
+	v.chosen.fs.n = 0;
 	for (int i = 0; i < 3; i++)
 		strcpy(f.sn.ops[i].fs, i ? "proc" : "sysfs");
 	print(&f, breakdown_text, &v, 0);
@@ -1234,7 +1237,7 @@ static void file_systems_without_probes(void **state)
 	struct fixture f;
 
 	(void)state;
-	v.detail = 0;
+	v.form.detail = 0;
 	v.missing = &missing;
 	fixture_usual(&f);
 	for (int i = 0; i < 3; i++)
@@ -1246,10 +1249,10 @@ static void file_systems_without_probes(void **state)
 	f.sn.ops[2].key.op = OP_READ;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "; functions not probed: ntfs3, xfs\n");
-	v.later = true;
+	v.interval.later = true;
 	print(&f, breakdown_text, &v, 0);
 	assert_has_not(f.text, "not probed");
-	v.later = false;
+	v.interval.later = false;
 	missing.stratum[ST_FS] = "no functions";
 	print(&f, breakdown_text, &v, 0);
 	assert_has_not(f.text, "not probed");
@@ -1263,12 +1266,12 @@ static void nothing_seen_is_told(void **state)
 	struct fixture f = { .sn = sn };
 
 	(void)state;
-	v.fs_filter = (struct opt_strings){ { "xfs" }, 1 };
-	v.looked_for = "-p 12";
+	v.chosen.fs = (struct opt_strings){ { "xfs" }, 1 };
+	v.chosen.filters = "-p 12";
 	print(&f, breakdown_text, &v, 0);
 	assert_string_equal(f.text, "no I/O seen in 1.00 s: no operation on xfs ended (looked for "
 				    "-p 12)\n");
-	v.fs_filter = (struct opt_strings){ { "nfs", "nfs4" }, 2 };
+	v.chosen.fs = (struct opt_strings){ { "nfs", "nfs4" }, 2 };
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "no operation on nfs or nfs4 ended (looked for -p 12)\n");
 	v.layer = LAYER_BLK;
@@ -1300,8 +1303,8 @@ static void keys_are_sums_on_the_first_screen(void **state)
 
 	(void)state;
 	v.by = BY_PID;
-	v.detail = 0;
-	v.width = 100;
+	v.form.detail = 0;
+	v.form.width = 100;
 	fixture_usual(&f);
 	for (size_t i = 0; i < f.sn.n_ops; i++) {
 		f.sn.ops[i].key.by[0] = i == 1 ? 13 : 12;
@@ -1335,7 +1338,7 @@ static void the_slowest_say_when(void **state)
 	struct fixture f;
 
 	(void)state;
-	v.recording = "it's a.ios";
+	v.source.recording = "it's a.ios";
 	fixture_usual(&f);
 	print(&f, breakdown_text, &v, 1);
 	assert_has_not(f.text, "began at"); /* not known */
@@ -1348,7 +1351,7 @@ static void the_slowest_say_when(void **state)
 			   "'it'\\\\''s a.ios'\n");
 	print(&f, breakdown_json, &v, 1);
 	assert_has(f.text, "\"at_ns\":5301999999,");
-	v.more_recordings = 1;
+	v.source.more_recordings = 1;
 	print(&f, breakdown_text, &v, 1);
 	assert_has_not(f.text, "closer");
 	fixture_done(&f);
@@ -1361,8 +1364,8 @@ static void the_slowest_are_shown_in_order(void **state)
 	struct slow_op *r;
 
 	(void)state;
-	v.detail = 1;
-	v.timeline = true;
+	v.form.detail = 1;
+	v.form.timeline = true;
 	fixture_usual(&f);
 	r = &f.records[0];
 	r->has_segments = true;
@@ -1461,7 +1464,7 @@ static void slowest_have_helper_and_requests(void **state)
 	print(&f, breakdown_text, &v, 1);
 	assert_has(f.text, "\n   helped by jbd2\\x1b[1m (pid 8, tid 9)\n");
 	assert_has_not(f.text, "   requests "); /* with the timeline only */
-	v.timeline = true;
+	v.form.timeline = true;
 	print(&f, breakdown_text, &v, 1);
 	assert_has(f.text,
 		   "\n   requests              at    bytes      tag    queue   device  from "
@@ -1530,7 +1533,7 @@ static void where_threads_slept(void **state)
 	assert_has(f.text, "\nfsync     -    jbd2_log_wait_commit journal commit     3 9.00 us "
 			   "3.00 us 4.00 us\n");
 	assert_has(f.text, "\nread      ext4 -                    -                  2 5.00 us ");
-	v.rows_max = 1;
+	v.form.rows_max = 1;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\n1 more; a larger -n shows them\n");
 	j = read_back(&f, &v, 0);
@@ -1729,7 +1732,7 @@ static void no_patterns_are_told(void **state)
 	fixture_usual(&f);
 	print(&f, breakdown_text, &v, 0);
 	assert_has_not(f.text, "no patterns");
-	v.pattern = true;
+	v.form.pattern = true;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\n\nno patterns: no request to a disk was seen; with --by file, ");
 	v.by = BY_FILE;
@@ -1777,7 +1780,7 @@ static void servers_have_rows(void **state)
 	assert_int_equal(hist_add(&rows[1].hist, hist_bucket(4000), 1), 0);
 	f.sn.servers = rows;
 	f.sn.n_servers = 2;
-	v.width = 120;
+	v.form.width = 120;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\n10.0.0.7    -  -       GETATTR      3       1       4  300 B     "
 			   "600 B  10 ns  20 ns  3.00 us  4.00 us  4.00 us");
@@ -1796,7 +1799,7 @@ static void servers_have_rows(void **state)
 	json_decref(j);
 	/* the longest name of NFS is whole */
 	strcpy(rows[1].key.op, "BIND_CONN_TO_SESSION");
-	v.width = 130;
+	v.form.width = 130;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, " BIND_CONN_TO_SESSION ");
 	j = read_back(&f, &v, 0);
@@ -1873,7 +1876,7 @@ static void daemons_have_parts(void **state)
 	fixture_usual(&f);
 	f.sn.servers = rows_of_daemons();
 	f.sn.n_servers = 4;
-	v.width = 120;
+	v.form.width = 120;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text,
 		   "\ndaemon bind\\x0afs 77, 10.0 us of 4 requests: 60 % device, 20 % lock, "
@@ -1990,8 +1993,8 @@ static void reads_are_amplified(void **state)
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "  read from devices: 1009 KiB, 0.25 times the bytes returned\n");
 	assert_has(f.text, "  read from devices: 8.00 KiB\n");
-	v.detail = 0;
-	v.width = 140;
+	v.form.detail = 0;
+	v.form.width = 140;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, " read in ");
 	assert_has(f.text, " 25% ");
@@ -2000,7 +2003,7 @@ static void reads_are_amplified(void **state)
 	assert_has_not(f.text, " read in ");
 	/* the server has a device; this machine does not know of it */
 	strcpy(f.sn.ops[1].fs, "nfs4");
-	v.detail = 1;
+	v.form.detail = 1;
 	print(&f, breakdown_json, &v, 0);
 	assert_has(f.text, "\"bytes\":4132864,\"device_bytes\":null,\"amplification\":null,");
 	print(&f, breakdown_text, &v, 0);
@@ -2113,8 +2116,8 @@ static void containers_have_short_names(void **state)
 
 	(void)state;
 	v.by = BY_CONTAINER;
-	v.detail = 0;
-	v.width = 140;
+	v.form.detail = 0;
+	v.form.width = 140;
 	fixture_usual(&f);
 	for (size_t i = 0; i < f.sn.n_ops; i++) {
 		f.sn.ops[i].key.by[0] = i == 1 ? 13 : 12;
@@ -2133,7 +2136,7 @@ static void containers_have_short_names(void **state)
 	assert_has(f.text, "\nweb        lxc      vda ");
 	assert_has(f.text, "; 3 cgroups removed before the name was known");
 	assert_has_not(f.text, "0123456789abc");
-	v.detail = 2;
+	v.form.detail = 2;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "read ext4, container 0123456789ab");
 	assert_has(f.text, "\ncgroups removed before their container was known: 3\n");
@@ -2143,7 +2146,7 @@ static void containers_have_short_names(void **state)
 	assert_has(f.text, "\"key\":\"" CONTAINER "\"");
 	/* text has names where they are known */
 	named(f.sn.ops[1].by, "shop/web-1/nginx");
-	v.detail = 0;
+	v.form.detail = 0;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\nshop/web-1/nginx docker  read ");
 	assert_has_not(f.text, "0123456789ab");
@@ -2253,7 +2256,7 @@ static void json_has_every_member(void **state)
 	f.sn.bpf_run_cnt = 331;
 	f.sn.has_overhead = true;
 	record_of_every_member(&f.records[0]);
-	v.command = "sqlite3";
+	v.source.command = "sqlite3";
 	v.by = BY_PID;
 	print(&f, breakdown_json, &v, 1);
 	assert_string_equal(f.text, every_member);
@@ -2386,7 +2389,7 @@ static void json_has_requests_of_recorded_operations(void **state)
 	fixture_usual(&f);
 	fill_record(&f.records[0]);
 	f.records[0].requests = (struct slow_requests *)&two_requests;
-	v.recording = "a.ios";
+	v.source.recording = "a.ios";
 	root = read_back(&f, &v, 1);
 	op = json_array_get(json_object_get(root, "slowest"), 0);
 	assert_int_equal(int_of(op, "disk_requests_count"), 1009);

@@ -195,7 +195,7 @@ static void print(char **text, bool json, enum by_key by, const struct devices *
 {
 	static const struct missing nothing;
 	const struct breakdown_view v = {
-		.by = by, .layer = LAYER_OPS, .detail = 1, .missing = &nothing
+		.by = by, .layer = LAYER_OPS, .form.detail = 1, .missing = &nothing
 	};
 	struct rq_row rows[ROWS];
 	const struct snapshot sn = {

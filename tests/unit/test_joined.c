@@ -93,7 +93,7 @@ static struct join joined_of(struct join_row rows[3])
 /* The text of @j, for free(). */
 static char *text_of(const struct join *j, uint64_t rows_max)
 {
-	const struct breakdown_view v = { .width = 120, .rows_max = rows_max };
+	const struct breakdown_view v = { .form.width = 120, .form.rows_max = rows_max };
 	struct printed p;
 
 	printed_begin(&p);

@@ -287,7 +287,7 @@ static unsigned int count_of(const char *text, const char *what)
 
 static void json_keeps_to_its_limit(void **state)
 {
-	const struct breakdown_view view = { .kernel = "6.1" };
+	const struct breakdown_view view = { .source.kernel = "6.1" };
 	char *const recordings[] = { "dir/made" };
 	struct page_data d;
 	struct page page = { .view = &view,
