@@ -1,202 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * report.c - shows recordings: as breakdown's tables, as heat maps, or record by
- * record. The order of the recordings is decided here; filters and time are in
- * common/recording_filter.h and report_time.h.
+ * report.c - shows recordings: as breakdown's tables, as heat maps, or record by record. Here are
+ * the options, the way through all recordings, and what is said after them. The parts:
+ *   report_order.h   the order of the recordings
+ *   report_source.h  what they say of themselves
+ *   report_time.h    the shown part of their time
+ *   report_sums.h    what is added up for tables and maps
+ *   report_list.h    the lists of --events and --joined
+ *   report_page.h    the page of --html
  */
-#include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyse/join.h"
 #include "base/reason.h"
-#include "base/rows.h"
-#include "base/snapshot.h"
 #include "base/text.h"
-#include "capture/event_row.h"
-#include "capture/recording.h"
-#include "capture/replay.h"
+#include "cmd/report_list.h"
+#include "cmd/report_order.h"
 #include "cmd/report_page.h"
+#include "cmd/report_source.h"
+#include "cmd/report_sums.h"
 #include "cmd/report_time.h"
 #include "common/breakdown_opts.h"
 #include "common/recording_filter.h"
-#include "host/container_names.h"
 #include "host/newfile.h"
 #include "run/cmd.h"
 #include "run/filters.h"
 #include "run/run.h"
 #include "show/columns.h"
 #include "show/events.h"
-#include "show/heat.h"
 #include "show/joined.h"
-#include "show/joined_events.h"
 #include "show/progress.h"
-#include "trace/syscalls.h"
-
-/* Heat maps (--heat): one of operations, one of requests. */
-struct report_heat {
-	struct heat ops, requests;
-};
-
-/* Adds @ev, an operation or a request of @rec. @first_ns: when the maps begin, CLOCK_REALTIME. */
-static void report_heat_add(struct report_heat *h, const struct recording *rec,
-			    const struct stored_event *ev, uint64_t first_ns)
-{
-	uint64_t real_ns =
-		stored_event_end(ev) - rec->header.monotonic_ns + rec->header.realtime_ns;
-	int64_t at = real_ns - first_ns;
-
-	heat_add_at(ev->kind == CHUNK_OPS ? &h->ops : &h->requests, at < 0 ? 0 : at,
-		    stored_event_total(ev));
-}
-
-/* Draws both maps, up to @end_ns after the beginning. The map of requests is left out if filters
- * cannot choose requests (@of_ops). Returns 0 or -errno. */
-static int report_heat_print(FILE *out, struct report_heat *h, const char *of_ops, uint64_t end_ns)
-{
-	struct text_out o = { .f = out };
-	int err = heat_text(out, &h->ops, "operations", end_ns);
-
-	if (err || !*of_ops)
-		return err ? err : heat_text(out, &h->requests, "requests", end_ns);
-	text_put(&o, "requests: not shown, because only operations are filtered by %s\n", of_ops);
-	return text_end(&o);
-}
-
-/* Order of the recordings: all are on one timeline, in the order of their beginnings. */
-
-struct known {
-	char *name;
-	uint64_t began_ns; /* CLOCK_REALTIME; 0: not known */
-	int given;         /* its position on the command line */
-	dev_t dev;         /* with .ino, the identity of the file */
-	ino_t ino;         /* 0: not known */
-	bool no_recording; /* it is a file of something else */
-	char *host, *argv; /* NULL: not known; owned */
-};
-
-static int compare(const void *a, const void *b)
-{
-	const struct known *x = a, *y = b;
-
-	if (x->began_ns != y->began_ns)
-		return x->began_ns < y->began_ns ? -1 : 1;
-	return x->given - y->given;
-}
-
-/* Sets the beginning and the identity of @k. Returns the size of the file, or 0 if @k is no
- * file. */
-static uint64_t look(struct known *k)
-{
-	struct recording rec;
-	struct reason why;
-	struct stat st;
-	FILE *f;
-
-	if (strcmp(k->name, "-") ? stat(k->name, &st) : fstat(STDIN_FILENO, &st))
-		return 0;
-	k->dev = st.st_dev;
-	k->ino = st.st_ino;
-	if (!strcmp(k->name, "-") || !S_ISREG(st.st_mode))
-		return 0;
-	f = fopen(k->name, "re");
-	if (!f)
-		return 0;
-	if (!recording_open(&rec, f, k->name, &why)) {
-		k->began_ns = rec.header.realtime_ns;
-		k->host = rec.header.host ? strdup(rec.header.host) : NULL;
-		k->argv = rec.header.argv ? strdup(rec.header.argv) : NULL;
-	} else {
-		k->no_recording = true;
-	}
-	recording_close(&rec);
-	fclose(f);
-	return st.st_size;
-}
-
-/* Fails if @list[@i] is the same file as one before it. Returns 0, or -1 with @why. */
-static int order_check(const struct known *list, int i, struct reason *why)
-{
-	for (int j = 0; j < i; j++) {
-		if (!list[i].ino || list[j].ino != list[i].ino || list[j].dev != list[i].dev)
-			continue;
-		reason_set(why, EXIT_USAGE, "'%.100s' and '%.100s' are the same file", list[j].name,
-			   list[i].name);
-		return reason_hint(why,
-				   "name each recording once, or its records are counted twice");
-	}
-	return 0;
-}
-
-/* Whether several recordings are from one run of record, from one host, or from several. */
-enum together { OF_ONE_RUN, OF_RUNS, OF_HOSTS };
-
-static bool same(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
-
-/* The files, as far as they are known before they are read. */
-struct order {
-	uint64_t bytes;  /* sum of the sizes; 0: not known */
-	int recordings;  /* number of files that may be recordings */
-	bool many_hosts; /* of the recordings, as far as known: no pipe tells its host yet */
-};
-
-static void order_fill(struct order *o, const struct known *list, int n)
-{
-	const struct known *first = NULL;
-
-	for (int i = 0; i < n; i++) {
-		if (list[i].no_recording)
-			continue;
-		if (o->recordings++)
-			o->many_hosts |= !first->host || !same(list[i].host, first->host);
-		else
-			first = &list[i];
-	}
-}
-
-/* Sorts the files @names by their beginning. Files with an unknown beginning, like pipes, come
- * first, in their order on the command line. 0; -1 with @why: a file is named twice. */
-static int report_order(char **names, int n, struct order *ret, struct reason *why)
-{
-	struct known *list = calloc(n, sizeof(*list));
-	struct order order = {};
-	uint64_t sum = 0, size;
-	bool all = true;
-	int err = 0;
-
-	if (!list)
-		return reason_no_memory(why);
-	for (int i = 0; i < n && !err; i++) {
-		list[i] = (struct known){ .name = names[i], .given = i };
-		size = look(&list[i]);
-		err = order_check(list, i, why);
-		all = all && size;
-		sum += size;
-	}
-	if (!err) {
-		qsort(list, n, sizeof(*list), compare);
-		for (int i = 0; i < n; i++)
-			names[i] = list[i].name;
-		order.bytes = all ? sum : 0;
-		order_fill(&order, list, n);
-		*ret = order;
-	}
-	for (int i = 0; i < n; i++) {
-		free(list[i].host);
-		free(list[i].argv);
-	}
-	free(list);
-	return err;
-}
 
 enum { SHOW_EVENTS = 16384 };
 
@@ -206,34 +42,23 @@ struct report {
 	struct report_time time;
 	struct recording_filter filter;
 	struct report_page page;
-	int events; /* enum events_format */
+	struct report_list list;
 	bool json, strict, heat;
-	bool joined; /* with .events: joined requests of NFS in place of records */
-	/* state */
 	char looked_for[FILTERS_TEXT]; /* the filters as text; hostile */
 	char of_ops[64];               /* filters of operations alone: they choose no requests */
-	bool no_reader;                /* the output's pipe was closed */
-	bool is_only;                  /* there is one recording */
-	bool of_hosts, of_runs;        /* the recordings read are of several hosts, or runs */
-	char **files;                  /* their names */
+	/* the recordings */
+	char **files; /* their names */
 	size_t n_files;
-	int n_read;      /* number of recordings read, damaged ones included */
-	bool has_events; /* an operation or request was read, chosen or not */
-	FILE *out;       /* the output */
-	struct breakdown_view view;
-	struct replay replay;
-	struct rows servers;               /* only requests to servers, of all recordings */
-	uint64_t servers_hidden;           /* requests to servers that are not shown */
-	struct join join;                  /* with joins() */
-	struct event_names names;          /* of the recording being read */
-	struct container_names containers; /* of all recordings */
-	struct header header;              /* of the first file */
-	struct missing missing;            /* of the first file */
-	uint64_t lost;                     /* in the shown part, or perhaps in it */
-	struct losses_sum whole, untimed;  /* of the whole recordings; those without a time */
-	struct report_heat heats;
+	struct report_source source;
 	struct progress progress;
 	uint64_t done_bytes; /* size of the files read so far */
+	bool is_only;        /* there is one recording */
+	bool has_events;     /* an operation or request was read, chosen or not */
+	/* the result */
+	struct report_sums sums;
+	struct join join; /* with joins() */
+	struct breakdown_view view;
+	FILE *out;
 };
 
 static const struct opt_choice event_choices[] = {
@@ -244,9 +69,9 @@ static const struct opt_choice event_choices[] = {
 };
 
 static const struct opt what_opts[] = {
-	{ 0, "events", OPT_CHOICE(struct report, events, event_choices), .arg = "FORMAT",
+	{ 0, "events", OPT_CHOICE(struct report, list.format, event_choices), .arg = "FORMAT",
 	  .help = "list the operations and requests one by one" },
-	{ 0, "joined", OPT_FLAG(struct report, joined),
+	{ 0, "joined", OPT_FLAG(struct report, list.joined),
 	  .help = "with --events, list the NFS requests of a client which are joined with "
 		  "operations of its server" },
 	{ 0, "heat", OPT_FLAG(struct report, heat),
@@ -322,7 +147,7 @@ static int joined_check(const struct report *r, struct reason *why)
 	char filters[FILTERS_TEXT];
 	const char *part = r->time.part.from_ns ? "--from" : r->time.part.to_ns ? "--to" : NULL;
 
-	if (!r->events) {
+	if (!r->list.format) {
 		reason_set(why, EXIT_USAGE, "--joined is for --events only");
 		return reason_hint(why, "without --events, a table shows the joined requests");
 	}
@@ -352,18 +177,18 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 		return -1;
 	if (!of_table)
 		of_table = r->json ? "--json" : r->time.every_ns ? "--every" : NULL;
-	if (r->events && (of_table || r->heat))
+	if (r->list.format && (of_table || r->heat))
 		return reason_set(why, EXIT_USAGE,
 				  "--events lists records, %s is about %s: choose one",
 				  of_table ? of_table : "--heat", of_table ? "tables" : "maps");
-	if (r->joined && joined_check(r, why))
+	if (r->list.joined && joined_check(r, why))
 		return -1;
 	if (r->heat && of_table)
 		return reason_set(why, EXIT_USAGE,
 				  "--heat draws maps, %s is about tables: choose one", of_table);
 	if (recording_part_check(&r->time.part, why))
 		return -1;
-	r->filter.by_file = breakdown_rows_by(&r->opts) == BY_FILE && !r->events && !r->heat;
+	r->filter.by_file = breakdown_rows_by(&r->opts) == BY_FILE && !r->list.format && !r->heat;
 	filters_of_ops(&r->filter.given, r->filter.by_file, r->of_ops, sizeof(r->of_ops));
 	filters_text(&r->filter.given, r->looked_for, sizeof(r->looked_for));
 	return 0;
@@ -379,7 +204,7 @@ static const char *not_for_page(const struct report *r)
 	table = breakdown_table_option(&others);
 	return table              ? table
 	       : r->json          ? "--json"
-	       : r->events        ? "--events"
+	       : r->list.format   ? "--events"
 	       : r->heat          ? "--heat"
 	       : r->time.every_ns ? "--every"
 	       : r->opts.output   ? "-o"
@@ -406,9 +231,9 @@ static int resolve(struct report *r, char **names, int n, struct reason *why)
 	r->out = newfile_output(r->opts.output, stdout, why);
 	if (!r->out)
 		return -1;
-	if (r->events || r->json)
+	if (r->list.format || r->json)
 		run_say_of_ops(r->of_ops);
-	r->replay.conf = (struct replay_conf){
+	r->sums.replay.conf = (struct replay_conf){
 		.layer = layer,
 		.by = breakdown_rows_by(&r->opts),
 		.queued = r->opts.queued,
@@ -421,6 +246,8 @@ static int resolve(struct report *r, char **names, int n, struct reason *why)
 		.slowest_fs = &r->filter.given.fs,
 	};
 	breakdown_view_fill(&r->view, &r->opts, layer, fileno(r->out));
+	r->list.out = r->out;
+	r->list.width = r->view.form.terminal ? r->view.form.width : 0;
 	r->view.interval.every_ns = r->time.every_ns;
 	r->view.chosen.min_ns = r->filter.given.min_ns;
 	r->view.chosen.fs = r->filter.given.fs;
@@ -431,85 +258,27 @@ static int resolve(struct report *r, char **names, int n, struct reason *why)
 	return 0;
 }
 
-/* The header of the first recording counts for all. A figure missing in any recording is missing in
- * the sums. Returns 0, or -1 with @why. */
-static int header_keep(struct report *r, struct recording *rec, struct reason *why)
-{
-	if (!rec->header.has_device_bytes)
-		r->missing.device_bytes = "not recorded";
-	if (r->header.monotonic_ns && r->header.machine != rec->header.machine)
-		return reason_set(
-			why, EXIT_FAILED,
-			"the recordings are from machines with different numbers of system "
-			"calls");
-	if (r->header.monotonic_ns) {
-		r->of_hosts |= !same(rec->header.host, r->header.host);
-		r->of_runs |= !same(rec->header.argv, r->header.argv);
-		return 0;
-	}
-	r->header = rec->header;
-	r->header.n_mounts = 0; /* the mounts stay in @rec */
-	r->header.mounts = NULL;
-	r->header.devices = (struct devices){}; /* kept by file_read() at the end */
-	r->header.trigger = NULL;               /* stays in @rec, as the mounts */
-	r->header.host = rec->header.host ? strdup(rec->header.host) : NULL; /* rows need it, too */
-	rec->header.kernel = rec->header.options = NULL;
-	rec->header.boot_id = rec->header.argv = NULL;
-	for (int i = 0; i < ST_N; i++) {
-		r->missing.stratum[i] = r->header.stratum[i];
-		rec->header.stratum[i] = NULL;
-	}
-	for (int i = 0; i < MISSING_IN_N; i++)
-		rec->header.missing[i] = NULL;
-	r->missing.syscalls = r->header.has_ops ? NULL : "not recorded";
-	r->missing.requests = "not recorded";
-	if (r->header.has_requests)
-		r->missing.requests = r->header.missing[MISSING_IN_REQUESTS];
-	r->missing.uring = r->header.missing[MISSING_IN_URING];
-	r->missing.aio = r->header.missing[MISSING_IN_AIO];
-	r->missing.faults = r->header.missing[MISSING_IN_FAULTS];
-	r->missing.pages = r->header.missing[MISSING_IN_PAGES];
-	r->missing.minor_faults = "not recorded";
-	r->view.source.kernel = r->header.kernel;
-	r->view.missing = &r->missing;
-	r->view.source.call_name = syscall_names(r->header.machine);
-	r->time.first_ns = r->header.realtime_ns;
-	r->replay.conf.first_ns = r->time.first_ns + r->time.part.from_ns;
-	return 0;
-}
-
-static struct events_form events_form(const struct report *r)
-{
-	return (struct events_form){ r->events, r->view.form.terminal ? r->view.form.width : 0 };
-}
-
 static int event(struct report *r, const struct recording *rec, struct stored_event *ev,
 		 struct reason *why)
 {
-	const struct events_form form = events_form(r);
 	uint64_t end;
 	int err = 0;
 
 	r->has_events = true;
-	if (r->joined || !recording_filter_passes(&r->filter, rec, ev))
+	if (r->list.joined || !recording_filter_passes(&r->filter, rec, ev))
 		return 0;
-	if (!r->events && !r->heat)
-		err = replay_add(&r->replay, rec, ev, why);
-	if (err || !(r->events || r->heat || r->page.html))
+	if (!r->list.format && !r->heat)
+		err = replay_add(&r->sums.replay, rec, ev, why);
+	if (err || !(r->list.format || r->heat || r->page.html))
 		return err;
 	end = stored_event_end(ev);
 	if (end < rec->from_ns || end >= rec->to_ns)
 		return 0;
 	if (r->page.html)
-		return report_page_add(&r->page, rec, ev, r->replay.conf.first_ns, why);
-	if (r->heat) {
-		report_heat_add(&r->heats, rec, ev, r->replay.conf.first_ns);
-		return 0;
-	}
-	err = events_put(r->out, &form, rec, ev, syscall_names(rec->header.machine), &r->names);
-	r->no_reader = err == -EPIPE;
-	if (err)
-		return reason_set(why, EXIT_FAILED, "cannot write the output: %s", strerror(-err));
+		return report_page_add(&r->page, rec, ev, r->sums.replay.conf.first_ns, why);
+	if (!r->heat)
+		return report_list_put(&r->list, rec, ev, why);
+	report_sums_heat_add(&r->sums, rec, ev);
 	return 0;
 }
 
@@ -520,58 +289,24 @@ static bool is_whole(const struct report *r)
 	char filters[512];
 
 	filters_text(&r->filter.given, filters, sizeof(filters));
-	return !filters[0] && r->replay.conf.layer == LAYER_OPS && !r->time.every_ns &&
+	return !filters[0] && r->sums.replay.conf.layer == LAYER_OPS && !r->time.every_ns &&
 	       !r->time.part.from_ns && !r->time.part.to_ns;
 }
 
 /* Whether requests of NFS are joined with the operations that served them. */
 static bool joins(const struct report *r)
 {
-	return is_whole(r) && (!r->events || r->joined) && !r->heat && !r->page.html;
+	return is_whole(r) && (!r->list.format || r->list.joined) && !r->heat && !r->page.html;
 }
 
-/* Adds the requests to servers of a recording. Returns 0 or -ENOMEM. */
-static int servers_add(struct report *r, const struct ending *e)
-{
-	struct server_row *row;
-	struct server_key key;
-
-	for (size_t i = 0; i < e->n_servers; i++) {
-		const struct server_row *from = &e->servers[i];
-
-		if (!is_whole(r)) {
-			r->servers_hidden += from->sums.count;
-			continue;
-		}
-		key = from->key;
-		key.dev = from->mount ? mount_server_number(from->mount) : 0;
-		row = rows_server(&r->servers, &key);
-		if (!row)
-			return -ENOMEM;
-		if (!row->mount && from->mount)
-			row->mount = strdup(from->mount);
-		server_row_add(row, &from->sums);
-		if (hist_merge(&row->hist, &from->hist))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
+/* Adds what @rec tells at its end. Returns 0, or -1 with @why. */
 static int totals_add(struct report *r, const struct recording *rec, struct reason *why)
 {
-	if (replay_end(&r->replay, rec, why))
+	if (report_sums_end(&r->sums, rec, is_whole(r), why))
 		return -1;
-	losses_untimed(&rec->losses, rec->ending.lost, r->untimed.lost);
-	r->untimed.missed += rec->ending.missed;
-	for (int i = 0; i < LOST_N; i++)
-		r->whole.lost[i] += rec->ending.lost[i];
-	r->whole.missed += rec->ending.missed;
-	r->lost += recording_lost(rec);
-	if (servers_add(r, &rec->ending))
-		return reason_no_memory(why);
 	if (rec->server_requests)
 		join_end(&r->join, rec);
-	catalog_container_names(&rec->catalog, &r->containers);
+	catalog_container_names(&rec->catalog, &r->source.containers);
 	if (r->page.html && page_data_end(&r->page.data, rec))
 		return reason_no_memory(why);
 	return report_time_add(&r->time, rec) ? reason_no_memory(why) : 0;
@@ -601,9 +336,26 @@ static int record_add(struct report *r, const struct recording *rec, struct stor
 /* Counts the recording @name, whose records follow. */
 static void report_counted(struct report *r, const char *name)
 {
-	if (!r->n_read)
+	if (!r->source.n_read)
 		r->view.source.recording = name;
-	r->view.source.more_recordings = r->n_read++;
+	r->view.source.more_recordings = r->source.n_read++;
+}
+
+/* Begins with @rec, whose header was read. Returns 0, or -1 with @why. */
+static int file_begin(struct report *r, struct recording *rec, struct reason *why)
+{
+	say_trigger(r, rec);
+	if (report_source_add(&r->source, rec, why))
+		return -1;
+	report_source_view(&r->source, &r->view);
+	r->time.first_ns = r->source.header.realtime_ns;
+	r->sums.replay.conf.first_ns = r->time.first_ns + r->time.part.from_ns;
+	if (r->page.html && page_data_begin(&r->page.data, rec))
+		return reason_no_memory(why);
+	report_time_window(&r->time, rec);
+	recording_filter_begin(&r->filter);
+	rec->server_requests = joins(r);
+	return rec->server_requests && join_begin(&r->join, rec) ? reason_no_memory(why) : 0;
 }
 
 /* Reads one recording. 0; 1 with @why: it is damaged; -1 with @why: report has to end. */
@@ -616,15 +368,7 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 
 	if (!got) {
 		report_counted(r, name);
-		say_trigger(r, &rec);
-		err = header_keep(r, &rec, why);
-		if (!err && r->page.html && page_data_begin(&r->page.data, &rec))
-			err = reason_no_memory(why);
-		report_time_window(&r->time, &rec);
-		recording_filter_begin(&r->filter);
-		rec.server_requests = joins(r);
-		if (!err && rec.server_requests && join_begin(&r->join, &rec))
-			err = reason_no_memory(why);
+		err = file_begin(r, &rec, why);
 		while (!err && !interrupt_came() && (got = recording_next(&rec, &ev, why)) > 0) {
 			err = record_add(r, &rec, &ev, why);
 			if (n++ % SHOW_EVENTS == 0)
@@ -635,13 +379,8 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 	}
 	got *= !interrupt_came(); /* an interrupted read fails, but the file is not damaged */
 	r->done_bytes += rec.reader.bytes;
-	if (!r->header.devices.n) {
-		r->header.devices = rec.header.devices;
-		rec.header.devices = (struct devices){};
-	} else {
-		devices_merge(&r->header.devices, &rec.header.devices);
-	}
-	event_names_done(&r->names);
+	report_source_end(&r->source, &rec);
+	report_list_end(&r->list);
 	recording_close(&rec);
 	return err ? err : got < 0;
 }
@@ -666,69 +405,47 @@ static int file_report(struct report *r, const char *name, struct reason *why)
 	return got;
 }
 
-static int page_print(struct report *r, struct snapshot *sn, const struct replay_interval *iv)
+static int page_print(struct report *r, struct snapshot *sn)
 {
 	struct page p = { .view = &r->view,
 			  .sn = sn,
-			  .slowest = iv->slowest,
-			  .n_slowest = iv->n_slowest,
-			  .names = &r->containers,
-			  .host = r->header.host,
-			  .begin_ns = r->replay.conf.first_ns,
+			  .names = &r->source.containers,
+			  .host = r->source.header.host,
+			  .begin_ns = r->sums.replay.conf.first_ns,
 			  .recordings = r->files,
 			  .n_recordings = r->n_files,
 			  .from_ns = r->time.part.from_ns };
 
+	p.slowest = report_sums_slowest(&r->sums, 0, &p.n_slowest);
 	return report_page_put(r->out, &r->page, &p, report_time_across(&r->time));
 }
 
-/* Moves the requests to servers to @sn. It has none so far. */
-static void servers_take(struct report *r, struct snapshot *sn)
+/* Sets what the view says of interval @i, of @duration_ns. */
+static void view_interval_set(struct report *r, size_t i, uint64_t duration_ns)
 {
-	struct snapshot taken = {};
-
-	rows_take(&r->servers, &taken);
-	sn->servers = taken.servers;
-	sn->n_servers = taken.n_servers;
-}
-
-/* Gives @sn the losses that are not of its time alone. A part of the time has those without a time
- * apart, and only once (@is_first). */
-static void losses_put(const struct report *r, struct snapshot *sn, bool is_first)
-{
-	sn->is_part = r->time.every_ns || r->time.part.from_ns || r->time.part.to_ns;
-	if (sn->is_part && is_first)
-		sn->untimed = r->untimed;
-	if (sn->is_part)
-		return;
-	memcpy(sn->lost, r->whole.lost, sizeof(sn->lost));
-	sn->missed = r->whole.missed;
+	r->view.interval.later = i;
+	r->view.interval.until_ns =
+		r->time.first_ns + r->time.part.from_ns + i * r->time.every_ns + duration_ns;
+	r->view.source.without_ns = r->time.without_ns;
 }
 
 static int interval_print(struct report *r, size_t i)
 {
-	const struct breakdown_output out = { r->out, r->json, &r->view, &r->containers };
-	struct replay_interval none = {}, *iv = &none;
-	struct snapshot sn = {};
-	int err = 0;
+	const struct breakdown_output out = { r->out, r->json, &r->view, &r->source.containers };
+	bool is_part = r->time.every_ns || r->time.part.from_ns || r->time.part.to_ns;
+	const struct slow_op *slowest;
+	struct snapshot sn;
+	size_t n_slowest;
+	int err = report_sums_take(&r->sums, i, is_part, &sn);
 
-	if (i < r->replay.n_intervals) {
-		iv = &r->replay.intervals[i];
-		err = replay_take(&r->replay, i, &sn);
-	}
-	if (!i)
-		servers_take(r, &sn);
 	sn.duration_ns = report_time_interval(&r->time, i);
-	sn.devices = r->replay.conf.hosts ? NULL : &r->header.devices;
-	losses_put(r, &sn, !i);
-	r->view.interval.later = i;
-	r->view.source.without_ns = r->time.without_ns;
-	r->view.interval.until_ns =
-		r->time.first_ns + r->time.part.from_ns + i * r->time.every_ns + sn.duration_ns;
+	sn.devices = r->sums.replay.conf.hosts ? NULL : &r->source.header.devices;
+	view_interval_set(r, i, sn.duration_ns);
+	slowest = report_sums_slowest(&r->sums, i, &n_slowest);
 	if (!err && r->page.html)
-		err = page_print(r, &sn, iv);
+		err = page_print(r, &sn);
 	else if (!err)
-		err = breakdown_put(&out, &sn, iv->slowest, iv->n_slowest);
+		err = breakdown_put(&out, &sn, slowest, n_slowest);
 	snapshot_free(&sn);
 	return err;
 }
@@ -740,7 +457,7 @@ static int tables_print(struct report *r)
 
 	do {
 		err = interval_print(r, i++);
-	} while (!err && i < r->replay.n_intervals);
+	} while (!err && i < r->sums.replay.n_intervals);
 	return err;
 }
 
@@ -748,7 +465,7 @@ static int sums_print(struct report *r)
 {
 	if (!r->heat)
 		return tables_print(r);
-	return report_heat_print(r->out, &r->heats, r->of_ops, report_time_across(&r->time));
+	return report_sums_heat_print(r->out, &r->sums, r->of_ops, report_time_across(&r->time));
 }
 
 static bool passes(void *arg, const struct recording *rec, struct stored_event *ev)
@@ -796,26 +513,21 @@ static void say_interrupted(const struct report *r)
  * recordings have such requests, and few users ask for them. */
 static void say_hidden(const struct report *r)
 {
-	if (r->servers_hidden && !r->events && !r->heat)
+	if (r->sums.servers_hidden && !r->list.format && !r->heat)
 		cmd_say("%s request%s to servers %s in no table: filters, --from, --to, --every "
 			"and -T do not apply to them",
-			text_count(r->servers_hidden).s, text_plural(r->servers_hidden),
-			r->servers_hidden == 1 ? "is" : "are");
-}
-
-static enum together together_of(const struct report *r)
-{
-	return r->of_hosts ? OF_HOSTS : r->of_runs ? OF_RUNS : OF_ONE_RUN;
+			text_count(r->sums.servers_hidden).s, text_plural(r->sums.servers_hidden),
+			r->sums.servers_hidden == 1 ? "is" : "are");
 }
 
 /* Several recordings are one table: says so, since their sums may mislead. */
 static void say_together(const struct report *r)
 {
-	enum together together = together_of(r);
+	enum report_together together = r->source.together;
 	uint64_t twice = 0, gap = 0;
-	int n = r->n_read;
+	int n = r->source.n_read;
 
-	if (n < 2 || r->events)
+	if (n < 2 || r->list.format)
 		return;
 	report_time_gaps(&r->time, &twice, &gap);
 	if (together == OF_HOSTS && r->opts.by != BY_HOST)
@@ -844,74 +556,23 @@ static int join_sides(struct report *r, struct reason *why)
 	return 0;
 }
 
-/* The list of --joined, while it is written. */
-struct joined_list {
-	struct text_out out;
-	enum events_format format;
-};
-
-static void joined_tell(void *arg, const struct joined *one)
-{
-	struct joined_list *list = arg;
-
-	joined_events_put(&list->out, list->format, one);
-}
-
-/* Lists the joined requests of NFS. Returns the exit code. */
-static int joined_list(struct report *r)
-{
-	struct joined_list list = { { .f = r->out }, r->events };
-	struct reason why;
-	char rest[512];
-	int code;
-
-	if (!join_has_both(&r->join)) {
-		reason_set(&why, EXIT_FAILED,
-			   "nothing to join: a recording from an NFS client is missing, or one "
-			   "from its server");
-		reason_hint(&why,
-			    "record on both hosts at the same time, and give both recordings");
-		return cmd_fail(&why);
-	}
-	joined_events_head(&list.out, list.format);
-	r->join.tell = joined_tell;
-	r->join.tell_arg = &list;
-	if (join_sides(r, &why))
-		return cmd_fail(&why);
-	code = cmd_written(text_end(&list.out));
-	for (int side = 0; side < JOINED_SIDES && !code; side++)
-		if (joined_rest(rest, sizeof(rest), &r->join, side))
-			cmd_say("%s", rest);
-	return code;
-}
-
 /* The exit code, after all is printed; @status: of the files read. */
 static int report_status(const struct report *r, int status)
 {
-	return !status && r->strict && r->lost ? EXIT_INCOMPLETE : status;
+	return !status && r->strict && r->sums.lost ? EXIT_INCOMPLETE : status;
 }
 
-/* Reads all recordings and prints the result. Returns the exit code. */
-static int report_files(struct report *r, char **names, int n)
+/* Reads the @n recordings. Returns 0, or the exit code if one is damaged. Then @ret_goes_on tells
+ * whether the rest is to be printed. */
+static int files_read(struct report *r, char **names, int n, bool *ret_goes_on)
 {
 	struct reason why;
-	const struct events_form form = events_form(r);
-	int got, err, status = 0;
-	struct order order = {};
+	int got, status = 0;
 
-	if (report_order(names, n, &order, &why))
-		return cmd_fail(&why);
-	r->files = names;
-	r->n_files = n;
-	r->replay.conf.hosts = r->page.data.hosts = order.many_hosts;
-	err = r->events && !r->joined ? events_head(r->out, &form) : 0;
-	if (!r->events ||
-	    !isatty(fileno(r->out))) /* else the records are printed on the terminal */
-		progress_begin(&r->progress, stderr, order.bytes);
-	r->is_only = order.recordings == 1;
-	for (int i = 0; i < n && !err && !interrupt_came(); i++) {
+	*ret_goes_on = false;
+	for (int i = 0; i < n && !interrupt_came(); i++) {
 		got = file_report(r, names[i], &why);
-		if (r->no_reader) /* the reader has seen enough */
+		if (r->list.no_reader) /* the reader has seen enough */
 			return status;
 		if (!got)
 			continue;
@@ -920,23 +581,38 @@ static int report_files(struct report *r, char **names, int n)
 		if (got < 0)
 			return status;
 	}
-	progress_end(&r->progress);
-	say_interrupted(r);
-	r->replay.conf.hosts = r->of_hosts;
-	say_together(r);
-	if (!err && !interrupt_came() && r->header.monotonic_ns &&
-	    report_time_reached(&r->time, &why))
-		return cmd_fail(&why);
-	if (!err && r->header.monotonic_ns && page_compare(r, names[0], &why))
-		return cmd_fail(&why);
-	if (r->joined) {
-		err = status && !join_has_both(&r->join) ? status : joined_list(r);
+	*ret_goes_on = true;
+	return status;
+}
+
+/* Fails if --from or --base does not fit what was read. Returns 0, or -1 with @why. */
+static int files_check(struct report *r, struct reason *why)
+{
+	if (!report_source_is_known(&r->source))
+		return 0;
+	if (!interrupt_came() && report_time_reached(&r->time, why))
+		return -1;
+	return page_compare(r, r->files[0], why);
+}
+
+/* Prints what was read: joined requests, tables, maps or a page. @status: of the files read.
+ * Returns the exit code. */
+static int result_print(struct report *r, int status)
+{
+	struct reason why;
+	int err = 0;
+
+	if (r->list.joined) {
+		if (status && !join_has_both(&r->join))
+			return status;
+		err = report_list_joined(&r->list, &r->join);
 		return err ? err : report_status(r, status);
 	}
 	if (join_sides(r, &why))
 		return cmd_fail(&why);
 	/* without a first record, a table would look as if there had been no I/O */
-	if (!r->events && !err && r->header.monotonic_ns && (!status || r->has_events || r->json))
+	if (!r->list.format && report_source_is_known(&r->source) &&
+	    (!status || r->has_events || r->json))
 		err = sums_print(r);
 	if (!err)
 		say_hidden(r);
@@ -944,9 +620,39 @@ static int report_files(struct report *r, char **names, int n)
 	return err ? err : report_status(r, status);
 }
 
+/* Reads all recordings and prints the result. Returns the exit code. */
+static int report_files(struct report *r, char **names, int n)
+{
+	struct report_order order = {};
+	struct reason why;
+	bool goes_on;
+	int err, status;
+
+	if (report_order(names, n, &order, &why))
+		return cmd_fail(&why);
+	r->files = names;
+	r->n_files = n;
+	r->is_only = order.recordings == 1;
+	r->sums.replay.conf.hosts = r->page.data.hosts = order.many_hosts;
+	err = report_list_begin(&r->list);
+	if (err)
+		return cmd_written(err);
+	if (!r->list.format ||
+	    !isatty(fileno(r->out))) /* else the records are printed on the terminal */
+		progress_begin(&r->progress, stderr, order.bytes);
+	status = files_read(r, names, n, &goes_on);
+	if (!goes_on)
+		return status;
+	progress_end(&r->progress);
+	say_interrupted(r);
+	r->sums.replay.conf.hosts = r->source.together == OF_HOSTS;
+	say_together(r);
+	return files_check(r, &why) ? cmd_fail(&why) : result_print(r, status);
+}
+
 static int report(int argc, char **argv)
 {
-	struct report r = { .containers.no_files = true };
+	struct report r = { .source.containers.no_files = true };
 	struct opts_result res;
 	struct reason why;
 	int status = cmd_parse(&cmd_report, argc, argv, &r, &res);
@@ -956,12 +662,10 @@ static int report(int argc, char **argv)
 	interrupt_catch();
 	status = resolve(&r, res.rest, res.n_rest, &why) ? cmd_fail(&why)
 							 : report_files(&r, res.rest, res.n_rest);
-	replay_done(&r.replay);
-	rows_done(&r.servers);
+	report_sums_done(&r.sums);
 	join_done(&r.join);
-	container_names_done(&r.containers);
 	report_page_done(&r.page);
-	header_done(&r.header);
+	report_source_done(&r.source);
 	recording_filter_done(&r.filter);
 	report_time_done(&r.time);
 	if (r.out)
