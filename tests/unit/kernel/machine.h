@@ -68,8 +68,8 @@ static void calls_set(void)
 	data_set(calls, made, sizeof(made));
 }
 
-/* Nothing is known yet; a breakdown is configured, on a kernel that has all hooks. */
-static void machine_start(void)
+/* Forgets all that the programs noted, and all that they sent. */
+static void memory_clear(void)
 {
 	memset(tasks, 0, sizeof(tasks));
 	memset(io_slots, 0, sizeof(io_slots));
@@ -85,7 +85,11 @@ static void machine_start(void)
 	messages_free();
 	ring_room = ~0U;
 	wakeups_forced = wakeups_usual = 0;
-	calls_set();
+}
+
+/* The settings of a breakdown, on a kernel that has all hooks. */
+static void conf_reset(void)
+{
 	conf = (struct bpf_conf){
 		.tool_tgid = TOOL,
 		.rdonly_cast = 1,
@@ -108,14 +112,11 @@ static void machine_start(void)
 		.arg_pause = 6,
 		.async_slots = ASYNC_SLOTS,
 	};
-	MAP(task_owners, TASK_SLOTS);
-	MAP(tasks_overflown, 1024);
-	MAP(interrupted, 16);
-	MAP_ARRAY(tracked, 1024);
-	MAP_ARRAY(busiest, 2);
-	MAP(helpers, 64);
-	MAP(ios, 1024);
-	MAP(flushes, 16);
+}
+
+/* The maps in which rows and the names of rows are. */
+static void maps_of_rows(void)
+{
 	MAP(op_rows_even, 1024);
 	MAP(op_rows_odd, 1024);
 	MAP(rq_rows_even, 1024);
@@ -132,6 +133,25 @@ static void machine_start(void)
 	MAP(access_sizes_even, 1024);
 	MAP(access_sizes_odd, 1024);
 	MAP(slots_taken, ROW_SLOTS + FS_SLOTS + ASYNC_CLAIMS + ACCESS_SLOTS + SERVER_SLOTS);
+	MAP(server_rows_even, 1024);
+	MAP(server_rows_odd, 1024);
+	MAP_ARRAY(server_slots, SERVER_SLOTS);
+	MAP_SIZED(slot_cells, sizeof(struct op_cell), SLOT_CELLS(CPUS));
+	MAP_ARRAY(slot_hists, SLOT_CELLS(CPUS));
+	MAP_ARRAY(slot_rq_cells, SLOT_CELLS(RQ_CPUS));
+}
+
+/* The maps in which the programs note what is in progress. */
+static void maps_of_state(void)
+{
+	MAP(task_owners, TASK_SLOTS);
+	MAP(tasks_overflown, 1024);
+	MAP(interrupted, 16);
+	MAP_ARRAY(tracked, 1024);
+	MAP_ARRAY(busiest, 2);
+	MAP(helpers, 64);
+	MAP(ios, 1024);
+	MAP(flushes, 16);
 	MAP(async_bios, 1024);
 	MAP(queued_calls, 8);
 	MAP_ARRAY(async_ops, ASYNC_SLOTS + 1 + REAP_PLACES);
@@ -143,19 +163,29 @@ static void machine_start(void)
 	MAP(works, 64);
 	MAP(server_requests, 64);
 	MAP(turns, 64);
-	MAP(server_rows_even, 1024);
-	MAP(server_rows_odd, 1024);
-	MAP_ARRAY(server_slots, SERVER_SLOTS);
 	MAP_SIZED(rings, sizeof(u64), MAX_RINGS);
 	MAP_ARRAY(files_sent, FILES_SENT);
-	MAP_SIZED(slot_cells, sizeof(struct op_cell), SLOT_CELLS(CPUS));
-	MAP_ARRAY(slot_hists, SLOT_CELLS(CPUS));
-	MAP_ARRAY(slot_rq_cells, SLOT_CELLS(RQ_CPUS));
+}
+
+/* The root of all paths, and a mount point in it. */
+static void root_make(void)
+{
 	root_dentry = (struct dentry){ .d_parent = &root_dentry };
 	mnt_dentry = (struct dentry){ .d_parent = &root_dentry, .d_name.name = (const u8 *)"mnt" };
 	root_mount =
 		(struct mount){ &root_mount, NULL, { .mnt_root = &root_dentry }, (void *)0x5000 };
 	root_fs.root = (struct path){ &root_mount.mnt, &root_dentry };
+}
+
+/* Nothing is known yet. */
+static void machine_start(void)
+{
+	memory_clear();
+	calls_set();
+	conf_reset();
+	maps_of_rows();
+	maps_of_state();
+	root_make();
 	machine.now = 1000000;
 	live.since_ns = machine.now;
 	for (int i = 0; i < CPUS; i++)
