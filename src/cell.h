@@ -413,6 +413,19 @@ static const unsigned char io_errnos[IO_ERRNOS] = {
 	[123] = IO_ALWAYS,  /* ENOMEDIUM */
 };
 
+/* Whether offset and length of an operation of @kind are a range of its file. Those of a file lock
+ * are the arguments of its call. */
+static inline __attribute__((always_inline)) int op_has_range(unsigned int kind)
+{
+	return kind != OP_LOCK;
+}
+
+/* Whether the result of an operation of kind @acts is a number of bytes. */
+static inline __attribute__((always_inline)) int op_returns_bytes(unsigned int acts)
+{
+	return acts <= OP_WRITE || acts == OP_COPY || acts == OP_SERVED;
+}
+
 /*
  * Whether error @err (positive) of an operation of kind @acts (enum op_kind, of a request of
  * io_uring or libaio that of a call that does the same) is an error of I/O: the machine or the

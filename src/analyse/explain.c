@@ -114,9 +114,9 @@ static int first_event(struct scan *s, void *pass, struct stored_event *ev)
 	p->times[time_index(total)]++;
 	start = ev->kind == CHUNK_OPS ? ev->op.start_ns : ev->request.q_ns;
 	p->last_ns = start > p->last_ns ? start : p->last_ns;
-	offset = ev->kind == CHUNK_REQUESTS     ? ev->request.sector * 512
-		 : stored_op_has_range(&ev->op) ? ev->op.offset
-						: UINT64_MAX;
+	offset = ev->kind == CHUNK_REQUESTS  ? ev->request.sector * 512
+		 : op_has_range(ev->op.kind) ? ev->op.offset
+					     : UINT64_MAX;
 	if (offset < INT64_MAX && offset > s->max_offset)
 		s->max_offset = offset;
 	slowest_add(p, ev, total);

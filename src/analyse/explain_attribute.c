@@ -131,7 +131,7 @@ void explain_scan_item_fill(struct scan_item *ret, struct scan *s, const struct 
 {
 	const struct catalog *c = &s->rec->catalog;
 	const struct stored_request *rq = &ev->request;
-	bool ranged = ev->kind == CHUNK_OPS && stored_op_has_range(&ev->op);
+	bool ranged = ev->kind == CHUNK_OPS && op_has_range(ev->op.kind);
 
 	if (ev->kind == CHUNK_OPS) {
 		*ret = (struct scan_item){ .op = &ev->op,

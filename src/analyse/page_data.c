@@ -317,7 +317,7 @@ static int times_add(struct page_data *d, const struct stored_event *ev, const s
 	one.spread.total_ns = add->sums.total_ns;
 	if ((one.begin_ns < 0 ||
 	     (uint64_t)one.begin_ns >> d->cube.shift != at_ns >> d->cube.shift) &&
-	    segments_unpack(&segments, op, ev->segments, op->segments))
+	    segments_unpack(&segments, op->strata, ev->segments, op->segments))
 		one.spread.segments = &segments;
 	if (cube_add(&d->cube, &example.key, &one))
 		return -ENOMEM;

@@ -16,11 +16,6 @@
 
 enum { LOOK_EVENTS = 32768 };
 
-static bool returns_bytes(unsigned int kind)
-{
-	return kind <= OP_WRITE || kind == OP_COPY || kind == OP_SERVED;
-}
-
 /* The key of rows. Several may have the same text of @by. */
 static enum by_key rows_by(enum by_key by)
 {
@@ -66,7 +61,7 @@ static int op_add(struct series *s, const struct recording *rec, const struct st
 	cell = &row->cells[at];
 	cell->count++;
 	cell->errors += ret < 0 && ret >= -MAX_ERRNO;
-	if (ret > 0 && returns_bytes(id.acts))
+	if (ret > 0 && op_returns_bytes(id.acts))
 		cell->bytes += ret;
 	cell->total_ns += stored_op_total(op);
 	for (int i = 0; i < ST_N; i++)

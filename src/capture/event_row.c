@@ -129,7 +129,7 @@ static void fill_op(struct event_row *s, struct event_names *n, const struct sto
 	s->ino = f->ino;
 	s->path = path_find(&n->files[op->file % EVENT_FILES], c, op->file);
 	s->copied_to = path_find(&n->copied_to, c, op->copied_to);
-	ranged = stored_op_has_range(op) && !is_seek(s->call);
+	ranged = op_has_range(op->kind) && !is_seek(s->call);
 	s->offset = ranged ? op->offset : ~0ULL;
 	s->len = ranged ? op->len : ~0ULL;
 }
@@ -200,7 +200,7 @@ static void segments_value(struct value *v, const struct event_row *r)
 	struct segments segments;
 
 	if (!r->op || !r->op->segments ||
-	    !segments_unpack(&segments, r->op, r->segments, r->op->segments))
+	    !segments_unpack(&segments, r->op->strata, r->segments, r->op->segments))
 		return;
 	segments_text(r->text, &segments);
 	v->text = r->text;

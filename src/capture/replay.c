@@ -462,19 +462,15 @@ static void slow_op_fill(struct replay *r, struct slow_op *ret, const struct rec
 	const struct catalog_thread *t = catalog_thread(&rec->catalog, op->owner);
 	const struct catalog_file *f = catalog_file(&rec->catalog, op->file);
 
-	*ret = (struct slow_op){
-		.op = *op,
-		.total_ns = stored_op_total(op),
-		.fs = fs_key(r, rec, op->fs),
-		.who = { .pid = t->pid, .tid = t->tid, .cgroup = t->cgroup },
-		.dev = FILE_KEY_DEV(f->key),
-		.ino = f->ino,
-		.recording = r->recording,
-		.real_ns = op->start_ns - rec->header.monotonic_ns + rec->header.realtime_ns,
-		.at_ns = op->start_ns > rec->header.monotonic_ns
-				 ? op->start_ns - rec->header.monotonic_ns
-				 : 0,
-	};
+	slow_op_set_stored(ret, op);
+	ret->fs = fs_key(r, rec, op->fs);
+	ret->who = (struct sent_who){ .pid = t->pid, .tid = t->tid, .cgroup = t->cgroup };
+	ret->dev = FILE_KEY_DEV(f->key);
+	ret->ino = f->ino;
+	ret->recording = r->recording;
+	ret->real_ns = op->start_ns - rec->header.monotonic_ns + rec->header.realtime_ns;
+	if (op->start_ns > rec->header.monotonic_ns)
+		ret->at_ns = op->start_ns - rec->header.monotonic_ns;
 	memcpy(ret->who.comm, t->comm, COMM_LEN);
 	if (r->conf.commands && t->command)
 		ret->command = strdup(t->command);
@@ -482,7 +478,7 @@ static void slow_op_fill(struct replay *r, struct slow_op *ret, const struct rec
 	ret->helper.pid = t->pid;
 	ret->helper.tid = t->tid;
 	memcpy(ret->helper.comm, t->comm, COMM_LEN);
-	ret->has_segments = segments_unpack(&ret->segments, op, ev->segments, op->segments);
+	ret->has_segments = segments_unpack(&ret->segments, op->strata, ev->segments, op->segments);
 	catalog_file_name(f, &ret->file);
 }
 

@@ -56,13 +56,13 @@ size_t segments_pack(uint8_t *dst, const struct segments *s, const uint64_t stra
 }
 
 /* The layers of an operation that never left the CPU. Returns false if it did. */
-static bool segments_of_cpu(struct segments *ret, const struct stored_op *op)
+static bool segments_of_cpu(struct segments *ret, const uint64_t strata[ST_N])
 {
 	uint64_t ns;
 
 	ret->n = ret->merged = 0;
 	for (unsigned int st = 0; st < ST_N; st++) {
-		ns = op->strata[st];
+		ns = strata[st];
 		if (!ns)
 			continue;
 		if (st >= SENT_ON_CPU || ns > SEGMENT_LONGEST)
@@ -72,21 +72,21 @@ static bool segments_of_cpu(struct segments *ret, const struct stored_op *op)
 	return true;
 }
 
-/* Reads the durations of the segments with the strata at @strata. Returns false if they are
+/* Reads the durations of the segments, with the strata @named. Returns false if they are
  * damaged. */
-static bool durations_unpack(struct segments *ret, const struct stored_op *op,
-			     const uint8_t *strata, const uint8_t **at, const uint8_t *end)
+static bool durations_unpack(struct segments *ret, const uint64_t strata[ST_N],
+			     const uint8_t *named, const uint8_t **at, const uint8_t *end)
 {
 	uint64_t left[ST_N], ns;
 	unsigned int st;
 
-	memcpy(left, op->strata, sizeof(left));
+	memcpy(left, strata, sizeof(left));
 	for (unsigned int i = 0; i < ret->n; i++) {
-		st = strata[i] & ~LAST_OF_STRATUM;
+		st = named[i] & ~LAST_OF_STRATUM;
 		if (st >= ST_N)
 			return false;
 		ns = left[st];
-		if (!(strata[i] & LAST_OF_STRATUM) && !varint_get(at, end, &ns))
+		if (!(named[i] & LAST_OF_STRATUM) && !varint_get(at, end, &ns))
 			return false;
 		if (ns > left[st] || ns > SEGMENT_LONGEST)
 			return false;
@@ -96,28 +96,28 @@ static bool durations_unpack(struct segments *ret, const struct stored_op *op,
 	return true;
 }
 
-bool segments_unpack(struct segments *ret, const struct stored_op *op, const uint8_t *bytes,
+bool segments_unpack(struct segments *ret, const uint64_t strata[ST_N], const uint8_t *bytes,
 		     size_t len)
 {
-	const uint8_t *at = bytes, *end, *strata;
+	const uint8_t *at = bytes, *end, *named;
 	uint64_t merged = 0;
 
 	if (!len)
-		return segments_of_cpu(ret, op);
+		return segments_of_cpu(ret, strata);
 	if (!bytes)
 		return false;
 	end = bytes + len;
 	ret->n = *at++;
 	if (!ret->n || ret->n > SEGMENTS_MAX || ret->n > (size_t)(end - at))
 		return false;
-	strata = at;
+	named = at;
 	at += ret->n;
-	if (!durations_unpack(ret, op, strata, &at, end))
+	if (!durations_unpack(ret, strata, named, &at, end))
 		return false;
 	if (ret->n == SEGMENTS_MAX && !varint_get(&at, end, &merged))
 		return false;
 	ret->merged = merged;
-	return at == end && merged == ret->merged && segments_add_up(ret, op->strata);
+	return at == end && merged == ret->merged && segments_add_up(ret, strata);
 }
 
 /* Writes "NAME:N". Returns the end. */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/stored.h"
+#include "event.h"
 
 /* Bytes of all segments at most: their number, strata, durations below 2^56 ns, and the merged. */
 enum { SEGMENTS_BYTES = 1 + SEGMENTS_MAX + SEGMENTS_MAX * 8 + 5 };
@@ -20,14 +20,14 @@ enum { SEGMENTS_BYTES = 1 + SEGMENTS_MAX + SEGMENTS_MAX * 8 + 5 };
 size_t segments_pack(uint8_t *dst, const struct segments *s, const uint64_t strata[ST_N]);
 
 /*
- * The order of @op's time, from @len hostile bytes, or NULL if these are gone. An operation that
- * never left the CPU has no stored segments: its order is the order of the layers. Returns false if
- * not known.
+ * The order of the time of an operation with @strata, from @len hostile bytes, or NULL if these are
+ * gone. An operation that never left the CPU has no stored segments: its order is the order of the
+ * layers. Returns false if not known.
  *
  * The segments of a stratum add up to the time in it, unless some are merged: their time is the
  * rest.
  */
-bool segments_unpack(struct segments *ret, const struct stored_op *op, const uint8_t *bytes,
+bool segments_unpack(struct segments *ret, const uint64_t strata[ST_N], const uint8_t *bytes,
 		     size_t len);
 
 /* Whether the segments of each stratum add up to its time, or to less if some are merged. */

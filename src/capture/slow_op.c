@@ -2,9 +2,10 @@
 #include "capture/slow_op.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "capture/segments.h"
-#include "cell.h"
+#include "capture/stored.h"
 
 void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s)
 {
@@ -12,6 +13,15 @@ void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s)
 	const struct sent_op *op = &waited->op;
 
 	*ret = (struct slow_op){
+		.kind = op->kind,
+		.call = op->call,
+		.cache = op->cache,
+		.start_ns = op->start_ns,
+		.offset = op->offset,
+		.len = op->kind == OP_SERVED ? ~0ULL : op->len,
+		.ret = op->ret,
+		.n_requests = op->requests,
+		.device_bytes = waited->device_bytes,
 		.fs = s->fs,
 		.who = op->who,
 		.dev = FILE_KEY_DEV(op->file.key),
@@ -24,12 +34,32 @@ void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s)
 		.woken_by = s->woken_by,
 		.helper = s->op.helper,
 	};
-	ret->total_ns = stored_op_set(&ret->op, op, waited);
-	ret->has_segments = segments_unpack(&ret->segments, &ret->op, NULL, 0);
-	if (s->op.segments.n && segments_add_up(&s->op.segments, ret->op.strata)) {
+	for (int i = 0; i < ST_N; i++) {
+		ret->strata[i] = i < SENT_ON_CPU ? op->on_cpu[i] : waited->waits[i - SENT_ON_CPU];
+		ret->total_ns += ret->strata[i];
+	}
+	ret->has_segments = segments_unpack(&ret->segments, ret->strata, NULL, 0);
+	if (s->op.segments.n && segments_add_up(&s->op.segments, ret->strata)) {
 		ret->segments = s->op.segments;
 		ret->has_segments = true;
 	}
+}
+
+void slow_op_set_stored(struct slow_op *ret, const struct stored_op *s)
+{
+	*ret = (struct slow_op){
+		.kind = s->kind,
+		.call = s->call,
+		.cache = s->cache,
+		.start_ns = s->start_ns,
+		.offset = s->offset,
+		.len = s->len,
+		.ret = s->ret,
+		.n_requests = s->requests,
+		.device_bytes = s->device_bytes,
+		.total_ns = stored_op_total(s),
+	};
+	memcpy(ret->strata, s->strata, sizeof(ret->strata));
 }
 
 void slow_op_done(struct slow_op *op)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * slow_op.h - one operation to be shown by itself: as stored, with its names. Either the programs
- * sent it (--slowest), or it comes from a recording.
+ * slow_op.h - one operation to be shown by itself, with its names. Either the programs sent it
+ * (--slowest), or it comes from a recording: both have the same members here.
  */
 #ifndef IOSTRATA_CAPTURE_SLOW_OP_H
 #define IOSTRATA_CAPTURE_SLOW_OP_H
@@ -10,13 +10,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/stored.h"
+#include "cell.h"
+#include "event.h"
 
 struct slow_requests;
+struct stored_op;
 
 struct slow_op {
-	struct stored_op op; /* the ids of names in it are 0 */
-	uint64_t total_ns;
+	unsigned int kind;    /* enum op_kind */
+	unsigned int call;    /* as in struct sent_op */
+	unsigned int cache;   /* enum cache_class */
+	uint64_t start_ns;    /* CLOCK_MONOTONIC */
+	uint64_t offset, len; /* ~0: not known */
+	int64_t ret;
+	uint64_t n_requests;   /* number of bios that it submitted */
+	uint64_t device_bytes; /* that its own bios read from devices */
+	uint64_t strata[ST_N], total_ns;
 	uint64_t fs; /* identity of the file system type, as in the rows of the snapshot */
 	struct sent_who who;
 	char *command;            /* of its process, for free(); NULL: not known. Hostile */
@@ -42,6 +51,9 @@ struct slow_op {
 
 /* The operation in @s, a record of the programs. */
 void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s);
+
+/* Sets @ret to the figures in @s, a record of a recording. The caller adds the names of its ids. */
+void slow_op_set_stored(struct slow_op *ret, const struct stored_op *s);
 
 /* Frees what @op owns. */
 void slow_op_done(struct slow_op *op);

@@ -28,7 +28,7 @@ void recent_done(struct recent_requests *r)
 /* Whether a segment of @op in the stratum device ends at @ns. */
 static bool device_wait_ends(const struct slow_op *op, uint64_t ns)
 {
-	uint64_t at = op->op.start_ns;
+	uint64_t at = op->start_ns;
 
 	for (unsigned int i = 0; op->has_segments && i < op->segments.n; i++) {
 		at += SEGMENT_NS(op->segments.at[i]);
@@ -40,9 +40,9 @@ static bool device_wait_ends(const struct slow_op *op, uint64_t ns)
 
 bool request_belongs(const struct slow_op *op, const struct stored_request *rq, unsigned int tid)
 {
-	uint64_t begin = op->op.start_ns, end = begin + op->total_ns;
+	uint64_t begin = op->start_ns, end = begin + op->total_ns;
 	uint64_t done = stored_request_end(rq);
-	bool sync = !async_is_request(op->op.kind, op->op.call);
+	bool sync = !async_is_request(op->kind, op->call);
 
 	if (rq->q_ns >= end || done <= begin)
 		return false;
@@ -84,7 +84,7 @@ static int request_fill(struct slow_request *to, const struct slow_op *op,
 	if (!disk)
 		return -ENOMEM;
 	*to = (struct slow_request){
-		.at_ns = rq->q_ns - op->op.start_ns,
+		.at_ns = rq->q_ns - op->start_ns,
 		.tag_ns = rq->tag_ns,
 		.queue_ns = rq->queue_ns,
 		.device_ns = rq->device_ns,

@@ -145,19 +145,6 @@ static inline uint64_t stored_op_total(const struct stored_op *op)
 	return total;
 }
 
-/* Whether offset and length of an operation are a range of its file. Those of a file lock are the
- * arguments of its call. */
-static inline bool stored_op_has_range(const struct stored_op *op)
-{
-	return op->kind != OP_LOCK;
-}
-
-/* Whether the result of an operation of kind @acts is a number of bytes. */
-static inline bool stored_op_returns_bytes(unsigned int acts)
-{
-	return acts <= OP_WRITE || acts == OP_COPY || acts == OP_SERVED;
-}
-
 /* The sums of one operation. */
 static inline void stored_op_sums(const struct stored_op *op, struct op_sums *ret)
 {
@@ -166,7 +153,7 @@ static inline void stored_op_sums(const struct stored_op *op, struct op_sums *re
 
 	*ret = (struct op_sums){ .device_bytes = op->device_bytes };
 	sums_add(ret, stored_op_total(op), result < 0 && result >= -MAX_ERRNO ? result : 0,
-		 result > 0 && stored_op_returns_bytes(acts) ? result : 0, acts, 1);
+		 result > 0 && op_returns_bytes(acts) ? result : 0, acts, 1);
 	memcpy(ret->strata, op->strata, sizeof(ret->strata));
 }
 

@@ -328,7 +328,7 @@ static void async_whole(struct exporting *x, const char *phase, const char *name
 static void segments_of(const struct event_row *s, struct segments *ret)
 {
 	if (!s->op || !s->op->segments ||
-	    !segments_unpack(ret, s->op, s->segments, s->op->segments))
+	    !segments_unpack(ret, s->op->strata, s->segments, s->op->segments))
 		ret->n = ret->merged = 0;
 }
 

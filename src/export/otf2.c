@@ -172,7 +172,7 @@ static void segments_put(struct exporting *x, size_t l, const struct stored_even
 
 	*ret_merged = 0;
 	if (x->lean || !ev->op.segments ||
-	    !segments_unpack(&s, &ev->op, ev->segments, ev->op.segments))
+	    !segments_unpack(&s, ev->op.strata, ev->segments, ev->op.segments))
 		return;
 	for (unsigned int i = 0; i < s.n; i++) {
 		region = stratum_region(x, SEGMENT_STRATUM(s.at[i]));

@@ -344,7 +344,7 @@ const char *breakdown_fs_name(const struct snapshot *sn, unsigned long long fs)
 unsigned int breakdown_missing_layers(const struct snapshot *sn, const struct slow_op *r)
 {
 	for (size_t i = 0; i < sn->n_ops; i++) {
-		if (sn->ops[i].key.fs == r->fs && sn->ops[i].key.op == r->op.kind)
+		if (sn->ops[i].key.fs == r->fs && sn->ops[i].key.op == r->kind)
 			return sn->ops[i].missing_layers;
 	}
 	return 0;

@@ -175,14 +175,14 @@ static void put_rq(struct writer *w, const struct rq_row *r)
 static void put_file(struct json *j, const struct slow_op *r)
 {
 	char *path = breakdown_record_path(r), dev[24];
-	bool ranged = stored_op_has_range(&r->op);
+	bool ranged = op_has_range(r->kind);
 
 	snprintf(dev, sizeof(dev), "%u:%u", DEV_MAJOR(r->dev), DEV_MINOR(r->dev));
 	json_put_string(j, "path", path);
 	json_put_string(j, "dev", dev);
 	json_put_uint(j, "ino", r->ino);
-	put_known(j, "offset", r->op.offset, ranged && r->op.offset != ~0ULL);
-	put_known(j, "len", r->op.len, ranged && r->op.len != ~0ULL);
+	put_known(j, "offset", r->offset, ranged && r->offset != ~0ULL);
+	put_known(j, "len", r->len, ranged && r->len != ~0ULL);
 	free(path);
 }
 
@@ -309,20 +309,20 @@ static void put_record(struct writer *w, const struct slow_op *r)
 	char buf[16];
 
 	json_put_begin(j, NULL, '{');
-	json_put_string(j, "op", op_name(r->op.kind));
-	json_put_string(j, "call", breakdown_call_name(w->v, r->op.call, buf));
+	json_put_string(j, "op", op_name(r->kind));
+	json_put_string(j, "call", breakdown_call_name(w->v, r->call, buf));
 	json_put_text(j, "fs", breakdown_fs_name(w->sn, r->fs), FS_NAME_LEN);
-	json_put_string(j, "cache", cache_known(r->op.cache));
-	json_put_uint(j, "start_ns", r->op.start_ns);
+	json_put_string(j, "cache", cache_known(r->cache));
+	json_put_uint(j, "start_ns", r->start_ns);
 	put_known(j, "at_ns", r->at_ns, r->real_ns);
 	json_put_uint(j, "total_ns", r->total_ns);
-	put_strata(w, r->op.strata, breakdown_missing_layers(w->sn, r));
+	put_strata(w, r->strata, breakdown_missing_layers(w->sn, r));
 	put_segments(j, r);
 	put_file(j, r);
 	device_chain_json(j, w->sn->devices, r->disk ? r->disk : r->dev);
-	put_result(j, r->op.ret);
-	json_put_uint(j, "requests", r->op.requests);
-	put_known(j, "device_bytes", r->op.device_bytes,
+	put_result(j, r->ret);
+	json_put_uint(j, "requests", r->n_requests);
+	put_known(j, "device_bytes", r->device_bytes,
 		  breakdown_fs_has_device_bytes(w->v, breakdown_fs_name(w->sn, r->fs)));
 	json_put_uint(j, "pid", r->who.pid);
 	json_put_uint(j, "tid", r->who.tid);

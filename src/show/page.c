@@ -829,8 +829,8 @@ static int put_slow(struct page_out *out, const struct slow_op *r)
 	if (r->has_segments)
 		put_fall(o, r);
 	else
-		put_bar(o, r->op.strata, r->total_ns);
-	put_strata(o, r->op.strata, r->total_ns, fs);
+		put_bar(o, r->strata, r->total_ns);
+	put_strata(o, r->strata, r->total_ns, fs);
 	text_put(o, "<ul class=notes>");
 	put_items(o, text);
 	text_put(o, "</ul>\n");

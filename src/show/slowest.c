@@ -86,17 +86,16 @@ static void put_range(struct text_out *o, const struct breakdown_view *v, const 
 	char line[160];
 	int n = 0;
 
-	if (r->op.offset != ~0ULL && stored_op_has_range(&r->op))
-		n = snprintf(line, sizeof(line), "offset %" PRIu64 "  ", r->op.offset);
-	if (r->op.len != ~0ULL && stored_op_has_range(&r->op))
-		n += snprintf(line + n, sizeof(line) - n, "length %s  ", text_count(r->op.len).s);
+	if (r->offset != ~0ULL && op_has_range(r->kind))
+		n = snprintf(line, sizeof(line), "offset %" PRIu64 "  ", r->offset);
+	if (r->len != ~0ULL && op_has_range(r->kind))
+		n += snprintf(line + n, sizeof(line) - n, "length %s  ", text_count(r->len).s);
 	n += snprintf(line + n, sizeof(line) - n, "result %s  %" PRIu64 " request%s",
-		      result_text(r->op.ret).s, r->op.requests, text_plural(r->op.requests));
-	if (r->op.cache != CACHE_NONE)
-		n += snprintf(line + n, sizeof(line) - n, "  %s", cache_name(r->op.cache));
-	if (r->op.device_bytes && breakdown_has_device_bytes(v))
-		snprintf(line + n, sizeof(line) - n, "  read in %s",
-			 text_count(r->op.device_bytes).s);
+		      result_text(r->ret).s, r->n_requests, text_plural(r->n_requests));
+	if (r->cache != CACHE_NONE)
+		n += snprintf(line + n, sizeof(line) - n, "  %s", cache_name(r->cache));
+	if (r->device_bytes && breakdown_has_device_bytes(v))
+		snprintf(line + n, sizeof(line) - n, "  read in %s", text_count(r->device_bytes).s);
 	put_line(o, v, line);
 }
 
@@ -155,8 +154,8 @@ void slowest_title(char *dst, size_t cap, const struct breakdown_view *v, const 
 	char safe[TEXT_SAFE_CAP(FS_NAME_LEN)], buf[16];
 
 	text_safe_n(safe, sizeof(safe), fs, strnlen(fs, FS_NAME_LEN));
-	snprintf(dst, cap, "%s (%s): %s%s%s", op_name(r->op.kind),
-		 breakdown_call_name(v, r->op.call, buf), view_time(v, r->total_ns).s,
+	snprintf(dst, cap, "%s (%s): %s%s%s", op_name(r->kind),
+		 breakdown_call_name(v, r->call, buf), view_time(v, r->total_ns).s,
 		 *safe ? " on " : "", safe);
 }
 
@@ -380,7 +379,7 @@ static void put_record(struct text_out *o, const struct breakdown_view *v,
 {
 	const char *fs = breakdown_fs_name(sn, r->fs);
 	const struct waterfall w = { .fs = fs,
-				     .strata = r->op.strata,
+				     .strata = r->strata,
 				     .total_ns = r->total_ns,
 				     .count = 1,
 				     .indent = 2,

@@ -463,7 +463,7 @@ static int put_slow(int y, const struct slow_op *r)
 	struct path_file file = { r->dev, r->ino, &r->file };
 	char *path = r->ino ? path_full(&file) : NULL, safe[TOP_LINE], text[64];
 
-	snprintf(text, sizeof(text), "%-6s%9s ", op_name(r->op.kind), text_ns(r->total_ns).s);
+	snprintf(text, sizeof(text), "%-6s%9s ", op_name(r->kind), text_ns(r->total_ns).s);
 	text_safe(safe, sizeof(safe), path ? path : "");
 	screen_put(y, 0, 16, STYLE_NORMAL, text);
 	screen_put(y, 16, screen_width() - 16, STYLE_NORMAL, safe);

@@ -104,19 +104,19 @@ static void fill_rq(struct rq_row *r, const char *disk, enum rq_op op, uint64_t 
 
 static void fill_record(struct slow_op *r)
 {
-	r->op.kind = OP_READ;
-	r->op.call = 17;
+	r->kind = OP_READ;
+	r->call = 17;
 	r->fs = 0x1000 + 'e';
-	r->op.cache = CACHE_MISS;
+	r->cache = CACHE_MISS;
 	for (int i = 0; i <= ST_SLEEP; i++)
-		r->total_ns += r->op.strata[i] = 1000 * (i + 1);
-	r->op.offset = 8192;
-	r->op.len = r->op.ret = 4096;
+		r->total_ns += r->strata[i] = 1000 * (i + 1);
+	r->offset = 8192;
+	r->len = r->ret = 4096;
 	r->dev = 254 << 20 | 1;
 	r->ino = 12;
 	r->who.pid = 100;
 	r->who.tid = 101;
-	r->op.requests = 1;
+	r->n_requests = 1;
 	memcpy(r->who.comm, "dd", 3);
 	memcpy(r->file.names, "b\0a\0", 4);
 	r->file.len = 4;
@@ -1397,10 +1397,10 @@ static void the_slowest_are_shown_whole(void **state)
 
 	(void)state;
 	fixture_usual(&f);
-	f.records[1].op.ret = -ENOSPC;
+	f.records[1].ret = -ENOSPC;
 	f.records[1].file.complete = 0;
-	f.records[1].op.len = ~0ULL;
-	f.records[0].op.device_bytes = 131072;
+	f.records[1].len = ~0ULL;
+	f.records[0].device_bytes = 131072;
 	print(&f, breakdown_text, &plain, 2);
 	assert_has(f.text, "\nslowest operations, strata by size\n");
 	assert_has(f.text,
@@ -1983,7 +1983,7 @@ static void reads_are_amplified(void **state)
 
 	(void)state;
 	fixture_usual(&f);
-	f.records[0].op.device_bytes = 8193;
+	f.records[0].device_bytes = 8193;
 	f.sn.ops[0].device_bytes = 8192; /* a write; ops[1] are reads of 1009 pages */
 	f.sn.ops[1].device_bytes = f.sn.ops[1].bytes / 4;
 	print(&f, breakdown_json, &v, 0);
@@ -2159,11 +2159,11 @@ static void containers_have_short_names(void **state)
 static void record_of_every_member(struct slow_op *r)
 {
 	fill_record(r);
-	r->op.start_ns = 401;
-	r->op.ret = 402;
+	r->start_ns = 401;
+	r->ret = 402;
 	r->who.cgroup = 403;
 	r->command = (char *)"dd of=/b";
-	r->op.device_bytes = 407;
+	r->device_bytes = 407;
 	r->lock_ns = 404;
 	r->lock_holder = (struct waker){
 		.pid = 405, .tid = 406, .op = OP_FSYNC, .stratum = ST_FS, .comm = "jbd2"
@@ -2540,10 +2540,10 @@ static void json_of_the_slowest(void **state)
 
 	(void)state;
 	fixture_usual(&f);
-	f.records[1].op.ret = -EIO;
-	f.records[1].op.offset = ~0ULL;
+	f.records[1].ret = -EIO;
+	f.records[1].offset = ~0ULL;
 	f.records[1].ino = UINT64_MAX;
-	f.records[1].op.len = ~0ULL;
+	f.records[1].len = ~0ULL;
 	f.records[1].who.comm[0] = f.records[1].file.names[0] = '\xff';
 	root = read_back(&f, &plain, 2);
 	row = json_array_get(json_object_get(root, "slowest"), 0);

@@ -948,7 +948,7 @@ static void replayed(void **state)
 	}
 	assert_int_equal(count, 10007);
 	assert_int_equal(rqs, 3336);
-	assert_int_equal(r.intervals[r.n_intervals - 1].slowest[0].op.strata[ST_DEVICE], 10005000);
+	assert_int_equal(r.intervals[r.n_intervals - 1].slowest[0].strata[ST_DEVICE], 10005000);
 	replay_done(&r);
 	fclose(f);
 }
@@ -1272,20 +1272,20 @@ static void the_slowest_are_whole(void **state)
 	s = r.intervals[0].slowest;
 	for (int i = 0; i < 3; i++) /* the fourth is the fsync, the fifth on another file system */
 		assert_int_equal(s[i].total_ns, 3100 - 1000 * i);
-	assert_int_equal(s[0].op.start_ns, 2000);
-	assert_int_equal(s[0].op.offset, 8192);
-	assert_int_equal(s[0].op.len, 4096);
-	assert_int_equal(s[0].op.ret, 512);
+	assert_int_equal(s[0].start_ns, 2000);
+	assert_int_equal(s[0].offset, 8192);
+	assert_int_equal(s[0].len, 4096);
+	assert_int_equal(s[0].ret, 512);
 	assert_int_equal(s[0].who.pid, 12);
 	assert_int_equal(s[0].who.tid, 13);
 	assert_int_equal(s[0].who.cgroup, 14);
 	assert_int_equal(s[0].ino, 99);
 	assert_int_equal(s[0].dev, 8 << 20);
-	assert_int_equal(s[0].op.requests, 3);
-	assert_int_equal(s[0].op.device_bytes, 12288);
-	assert_int_equal(s[0].op.call, 17);
-	assert_int_equal(s[0].op.kind, OP_READ);
-	assert_int_equal(s[0].op.cache, CACHE_MISS);
+	assert_int_equal(s[0].n_requests, 3);
+	assert_int_equal(s[0].device_bytes, 12288);
+	assert_int_equal(s[0].call, 17);
+	assert_int_equal(s[0].kind, OP_READ);
+	assert_int_equal(s[0].cache, CACHE_MISS);
 	assert_string_equal(s[0].who.comm, "io");
 	assert_true(s[0].file.deleted && s[0].file.complete && !s[0].file.unmounted);
 	snapshot_free(&sn);

@@ -1279,8 +1279,8 @@ static void test_worker_bios(void **state)
 	q(&io[1], REQ_OP_WRITE);
 	tick(7);
 	uring_complete(&a, SIZE);
-	assert_int_equal(newest_record()->op.requests, 3);
-	assert_int_equal(newest_record()->op.device_bytes, SIZE);
+	assert_int_equal(newest_record()->n_requests, 3);
+	assert_int_equal(newest_record()->device_bytes, SIZE);
 	q(&io[2], REQ_OP_READ);
 	assert_int_equal(io_slot((u64)&io[2].bio, 2)->async, 0);
 	cpu_is(1, &task);
@@ -1288,17 +1288,17 @@ static void test_worker_bios(void **state)
 	uring_queue(&a);
 	tick(7);
 	uring_complete(&a, SIZE);
-	assert_int_equal(newest_record()->op.requests, 0);
-	assert_int_equal(newest_record()->op.device_bytes, 0);
+	assert_int_equal(newest_record()->n_requests, 0);
+	assert_int_equal(newest_record()->device_bytes, 0);
 	uring_submit(&a);
 	uring_queue(&a);
 	cpu_is(2, &worker);
 	q(&io[2], REQ_OP_WRITE);
 	tick(7);
 	uring_complete(&a, SIZE);
-	assert_int_equal(newest_record()->op.requests, 1);
-	assert_int_equal(newest_record()->op.device_bytes, 0);
-	assert_int_equal(newest_record()->op.cache, CACHE_HIT);
+	assert_int_equal(newest_record()->n_requests, 1);
+	assert_int_equal(newest_record()->device_bytes, 0);
+	assert_int_equal(newest_record()->cache, CACHE_HIT);
 	io_worker.cur_work = &b.work;
 	q(&io[4], REQ_OP_READ);
 	assert_int_equal(lost_all(), 0);
@@ -1371,7 +1371,7 @@ static void test_polls_on(void **state)
 	assert_ops(OP_URING, 1, 21,
 		   STRATA([ST_SYSCALL] = 2, [ST_FS] = 3, [ST_TAG] = 5, [ST_DEVICE] = 11));
 	assert_int_equal(ops_counted(OP_URING, NULL).device_bytes, 2 * SIZE);
-	assert_int_equal(newest_record()->op.requests, 2);
+	assert_int_equal(newest_record()->n_requests, 2);
 	is_over();
 }
 
@@ -2818,24 +2818,24 @@ static void test_record(void **state)
 	a.rw.len = 31;
 	one(&a, 17);
 	r = newest_record();
-	assert_int_equal(r->op.call, CALL_URING | READ);
-	assert_int_equal(r->op.offset, 8192);
-	assert_int_equal(r->op.len, 31);
-	assert_int_equal(r->op.ret, 17);
+	assert_int_equal(r->call, CALL_URING | READ);
+	assert_int_equal(r->offset, 8192);
+	assert_int_equal(r->len, 31);
+	assert_int_equal(r->ret, 17);
 	assert_int_equal(r->total_ns, 7);
 	b.rw.kiocb.ki_pos = 0;
 	b.rw.len = 37;
 	one(&b, 17);
 	r = newest_record();
-	assert_int_equal(r->op.offset, 0);
-	assert_int_equal(r->op.len, 37);
+	assert_int_equal(r->offset, 0);
+	assert_int_equal(r->len, 37);
 	b.rw.kiocb.ki_pos = -1; /* the file's own position */
 	one(&b, 17);
-	assert_true(newest_record()->op.offset == OFFSET_UNKNOWN);
+	assert_true(newest_record()->offset == OFFSET_UNKNOWN);
 	one(&c, 0);
 	r = newest_record();
-	assert_true(r->op.offset == OFFSET_UNKNOWN);
-	assert_true(r->op.len == ~0ULL);
+	assert_true(r->offset == OFFSET_UNKNOWN);
+	assert_true(r->len == ~0ULL);
 }
 
 /* Buffers in a vector have a number, but no known length. An append has no known offset. */
@@ -2856,15 +2856,15 @@ static void test_record_unknown(void **state)
 		a.rw.len = 4;
 		a.rw.kiocb.ki_pos = 8192;
 		one(&a, 4 * SIZE);
-		assert_true(newest_record()->op.len == ~0ULL);
-		assert_int_equal(newest_record()->op.offset, 8192);
+		assert_true(newest_record()->len == ~0ULL);
+		assert_int_equal(newest_record()->offset, 8192);
 	}
 	req_init(&b, WRITE_FIXED);
 	b.rw.len = 37;
 	b.rw.flags = RWF_APPEND;
 	one(&b, 37);
-	assert_int_equal(newest_record()->op.len, 37);
-	assert_true(newest_record()->op.offset == OFFSET_UNKNOWN);
+	assert_int_equal(newest_record()->len, 37);
+	assert_true(newest_record()->offset == OFFSET_UNKNOWN);
 	for (int known_early = 0; known_early < 2; known_early++) {
 		req_init(&b, WRITE);
 		file.f.f_flags = O_APPEND;
@@ -2874,11 +2874,11 @@ static void test_record_unknown(void **state)
 			EVENT(leave_write, &b);
 		}
 		uring_complete(&b, 37);
-		assert_true(newest_record()->op.offset == OFFSET_UNKNOWN);
+		assert_true(newest_record()->offset == OFFSET_UNKNOWN);
 		file.f.f_flags = 0;
 	}
 	one(&b, 37);
-	assert_int_equal(newest_record()->op.offset, 8192);
+	assert_int_equal(newest_record()->offset, 8192);
 }
 
 static void test_sent(void **state)

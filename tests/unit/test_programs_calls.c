@@ -197,18 +197,18 @@ static void test_madvise(void **state)
 	for (u64 advice = 0; advice < 30; advice++) {
 		sys_enter(NR_MADVISE, 4, MADV_WILLNEED, advice, MADV_WILLNEED);
 		r = ended(0);
-		assert_int_equal(r->op.call,
+		assert_int_equal(r->call,
 				 advice == 3 || advice == 22 || advice == 23 ? NR_MADVISE : 0);
 		assert_int_equal(r->ino, 0);
 	}
 	assert_int_equal(traced(), 3);
 	sys_enter(NR_MLOCK, 4, 4096, 0, 0);
 	r = ended(0);
-	assert_int_equal(r->op.call, NR_MLOCK);
+	assert_int_equal(r->call, NR_MLOCK);
 	assert_int_equal(r->fs, FS_UNKNOWN);
 	conf.file_filter = conf.n_files = 1;
 	sys_enter(NR_MLOCK, 2, 4096, 0, 0);
-	assert_int_equal(ended(0)->op.call, 0);
+	assert_int_equal(ended(0)->call, 0);
 	assert_int_equal(lost_all(), 0);
 }
 
@@ -230,12 +230,12 @@ static void test_ioctl(void **state)
 		/* the upper half of the argument is no part of the command */
 		sys_enter(NR_IOCTL, 2, io[i] | 1ULL << 40, 4, 0);
 		r = ended(0);
-		assert_int_equal(r->op.call, NR_IOCTL);
+		assert_int_equal(r->call, NR_IOCTL);
 		assert_int_equal(r->ino, 23);
 	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		sys_enter(NR_IOCTL, 2, others[i], 0, 0);
-		assert_int_equal(ended(0)->op.call, 0);
+		assert_int_equal(ended(0)->call, 0);
 	}
 	assert_int_equal(traced(), sizeof(io) / sizeof(*io));
 	assert_int_equal(lost_all(), 0);
@@ -249,9 +249,9 @@ static void test_madvise_of_32_bits(void **state)
 	data_set(calls, made, sizeof(made));
 	alice.t.thread_info.status = COMPAT_BIT;
 	sys_enter(219, 0, 0, 0xff00000016, 0); /* the upper half is none of its */
-	assert_int_equal(ended(0)->op.call, 219 | CALL_COMPAT);
+	assert_int_equal(ended(0)->call, 219 | CALL_COMPAT);
 	sys_enter(219, 0, 0, 4, 0);
-	assert_int_equal(ended(0)->op.call, 0);
+	assert_int_equal(ended(0)->call, 0);
 }
 
 /* on_sys_enter() goes on with such a call in another program. */
@@ -270,25 +270,25 @@ static void test_mapping(void **state)
 
 	(void)state;
 	r = on_mapping(NR_MLOCK, 0x72003, 8191);
-	assert_int_equal(r->op.kind, OP_META);
-	assert_int_equal(r->op.call, NR_MLOCK);
+	assert_int_equal(r->kind, OP_META);
+	assert_int_equal(r->call, NR_MLOCK);
 	assert_int_equal(r->fs, (u64)&ext4.type);
 	assert_int_equal(r->dev, EXT4_DEV);
 	assert_int_equal(r->ino, 23);
-	assert_int_equal(r->op.offset, 0x5000 + 0x2003);
-	assert_int_equal(r->op.len, 8191);
+	assert_int_equal(r->offset, 0x5000 + 0x2003);
+	assert_int_equal(r->len, 8191);
 	/* no storage, or no file at all */
 	area.vm_file = &pipe_end.f;
-	assert_int_equal(on_mapping(NR_MLOCK, 0x72000, 4096)->op.call, 0);
+	assert_int_equal(on_mapping(NR_MLOCK, 0x72000, 4096)->call, 0);
 	area.vm_file = NULL;
-	assert_int_equal(on_mapping(NR_MLOCK, 0x72000, 4096)->op.call, 0);
+	assert_int_equal(on_mapping(NR_MLOCK, 0x72000, 4096)->call, 0);
 	/* nothing is mapped there: the call fails */
 	r = on_mapping(NR_MLOCK, 0x6ffff, 4093);
-	assert_int_equal(r->op.call, NR_MLOCK);
+	assert_int_equal(r->call, NR_MLOCK);
 	assert_int_equal(r->fs, FS_UNKNOWN);
 	assert_int_equal(r->ino, 0);
-	assert_int_equal(r->op.offset, OFFSET_UNKNOWN);
-	assert_int_equal(r->op.len, 4093);
+	assert_int_equal(r->offset, OFFSET_UNKNOWN);
+	assert_int_equal(r->len, 4093);
 	assert_int_equal(traced(), 2);
 	assert_int_equal(lost_all(), 0);
 }
@@ -299,12 +299,12 @@ static void test_munmap(void **state)
 {
 	(void)state;
 	assert_int_equal(on_mapping(NR_MUNMAP, 0x70000, 4096)->ino, 23);
-	assert_int_equal(on_mapping(NR_MUNMAP, 0x6f000, 4096)->op.call, 0); /* nothing is mapped */
+	assert_int_equal(on_mapping(NR_MUNMAP, 0x6f000, 4096)->call, 0); /* nothing is mapped */
 	area.vm_file = NULL;
-	assert_int_equal(on_mapping(NR_MUNMAP, 0x70000, 4096)->op.call, 0);
+	assert_int_equal(on_mapping(NR_MUNMAP, 0x70000, 4096)->call, 0);
 	/* on_sys_enter() alone cannot look the mapping up */
 	sys_enter(NR_MUNMAP, 0x70000, 4096, 0, 0);
-	assert_int_equal(ended(0)->op.call, 0);
+	assert_int_equal(ended(0)->call, 0);
 	assert_int_equal(traced(), 1);
 	assert_int_equal(lost_all(), 0);
 }
@@ -314,7 +314,7 @@ static void test_mapping_with_large_pages(void **state)
 {
 	(void)state;
 	conf.page_shift = 16;
-	assert_int_equal(on_mapping(NR_MLOCK, 0x70001, 1)->op.offset, 0x50001);
+	assert_int_equal(on_mapping(NR_MLOCK, 0x70001, 1)->offset, 0x50001);
 }
 
 static void test_mapping_is_sent(void **state)
@@ -365,17 +365,17 @@ static void test_mapping_otherwise(void **state)
 	alice.regs = (struct pt_regs){ .di = 0x70001, .si = 5, .orig_ax = NR_MLOCK };
 	RUN(on_mapping_call_perf, &enter);
 	r = ended(0);
-	assert_int_equal(r->op.call, NR_MLOCK);
-	assert_int_equal(r->op.offset, 0x5001);
-	assert_int_equal(r->op.len, 5);
+	assert_int_equal(r->call, NR_MLOCK);
+	assert_int_equal(r->offset, 0x5001);
+	assert_int_equal(r->len, 5);
 	alice.t.thread_info.status = COMPAT_BIT;
 	alice.regs = (struct pt_regs){ .bx = 0xab00070003, .cx = 0xab0000000b, .orig_ax = 150 };
 	RUN(on_mapping_call, ctx);
 	r = ended(0);
-	assert_int_equal(r->op.call, NR_MLOCK_32 | CALL_COMPAT);
-	assert_int_equal(r->op.kind, OP_META);
-	assert_int_equal(r->op.offset, 0x5003);
-	assert_int_equal(r->op.len, 11);
+	assert_int_equal(r->call, NR_MLOCK_32 | CALL_COMPAT);
+	assert_int_equal(r->kind, OP_META);
+	assert_int_equal(r->offset, 0x5003);
+	assert_int_equal(r->len, 11);
 }
 
 /* No room for its thread: the call is not traced, and told as lost. */
@@ -429,42 +429,42 @@ static void test_vectors(void **state)
 	sys_enter(NR_READV, 2, 0, 2, 4711);
 	ext4.f.f_pos = 444;
 	r = ended(111);
-	assert_int_equal(r->op.offset, 333);
-	assert_int_equal(r->op.len, ~0ULL);
+	assert_int_equal(r->offset, 333);
+	assert_int_equal(r->len, ~0ULL);
 	sys_enter(NR_PREADV, 2, 0, 2, 4711);
 	r = ended(17);
-	assert_int_equal(r->op.offset, 4711);
-	assert_int_equal(r->op.len, ~0ULL);
+	assert_int_equal(r->offset, 4711);
+	assert_int_equal(r->len, ~0ULL);
 	sys_enter(NR_PREADV, 2, 0, 2, -1); /* refused */
-	assert_true(ended(-22)->op.offset == OFFSET_UNKNOWN);
+	assert_true(ended(-22)->offset == OFFSET_UNKNOWN);
 	alice.regs = regs;
 	on_sys_enter(ctx);
-	assert_int_equal(ended(17)->op.offset, 8192);
+	assert_int_equal(ended(17)->offset, 8192);
 	regs.r10 = -1; /* at the position */
 	alice.regs = regs;
 	on_sys_enter(ctx);
-	assert_int_equal(ended(17)->op.offset, 444);
+	assert_int_equal(ended(17)->offset, 444);
 	regs.r9 = RWF_APPEND;
 	ext4.inode.i_size = 5000;
 	alice.regs = regs;
 	on_sys_enter(ctx);
 	ext4.inode.i_size = 5017;
-	assert_int_equal(ended(17)->op.offset, 5000);
+	assert_int_equal(ended(17)->offset, 5000);
 	/* an append ends at the position */
 	ext4.f.f_flags = O_APPEND;
 	sys_enter(NR_WRITEV, 2, 0, 2, 0);
 	ext4.f.f_pos = 1000;
-	assert_int_equal(ended(100)->op.offset, 900);
+	assert_int_equal(ended(100)->offset, 900);
 	ext4.f.f_flags = 0;
 	alice.t.thread_info.status = COMPAT_BIT;
 	regs = (struct pt_regs){ .bx = 2, .dx = 2, .si = 41, .di = 3, .r9 = RWF_APPEND };
 	alice.regs = regs;
 	on_sys_enter(ctx_32);
-	assert_int_equal(ended(37)->op.offset, 41 | 3ULL << 32);
+	assert_int_equal(ended(37)->offset, 41 | 3ULL << 32);
 	regs.bp = RWF_APPEND;
 	alice.regs = regs;
 	on_sys_enter(ctx_32);
-	assert_true(ended(37)->op.offset == OFFSET_UNKNOWN);
+	assert_true(ended(37)->offset == OFFSET_UNKNOWN);
 }
 
 /* Linux writes to the end of a file opened to append, whatever the offset, unless a flag of this
@@ -480,27 +480,27 @@ static void test_appends_at_an_offset(void **state)
 	ext4.inode.i_size = 5000;
 	sys_enter(NR_PWRITE, 2, 0, 17, 4711);
 	ext4.inode.i_size = 5017;
-	assert_int_equal(ended(17)->op.offset, 5000);
+	assert_int_equal(ended(17)->offset, 5000);
 	sys_enter(NR_PWRITE, 2, 0, 17, 4711);
 	ext4.inode.i_size = 5100;
-	assert_true(ended(17)->op.offset == OFFSET_UNKNOWN);
+	assert_true(ended(17)->offset == OFFSET_UNKNOWN);
 	sys_enter(NR_PWRITE, 2, 0, 17, 4711);
-	assert_true(ended(-28)->op.offset == OFFSET_UNKNOWN);
+	assert_true(ended(-28)->offset == OFFSET_UNKNOWN);
 	sys_enter(NR_PWRITE, 7, 0, 17, 4711);
-	assert_int_equal(ended(-9)->op.offset, 4711);
+	assert_int_equal(ended(-9)->offset, 4711);
 	regs.r9 = RWF_NOAPPEND;
 	alice.regs = regs;
 	on_sys_enter(ctx);
-	assert_int_equal(ended(17)->op.offset, 8192);
+	assert_int_equal(ended(17)->offset, 8192);
 	regs.r10 = -1;
 	alice.regs = regs;
 	on_sys_enter(ctx);
-	assert_int_equal(ended(17)->op.offset, 333);
+	assert_int_equal(ended(17)->offset, 333);
 	regs.r9 = RWF_APPEND;
 	regs.di = 7; /* no such descriptor */
 	alice.regs = regs;
 	on_sys_enter(ctx);
-	assert_true(ended(-9)->op.offset == OFFSET_UNKNOWN);
+	assert_true(ended(-9)->offset == OFFSET_UNKNOWN);
 }
 
 /* A 32-bit call has its offset where 32-bit calls have it, and in two registers. */
@@ -513,22 +513,22 @@ static void test_ranges(void **state)
 	ext4.f.f_pos = 333;
 	sys_enter(NR_PREAD, 2, 0, 17, 4711);
 	r = ended(17);
-	assert_int_equal(r->op.offset, 4711);
-	assert_int_equal(r->op.len, 17);
+	assert_int_equal(r->offset, 4711);
+	assert_int_equal(r->len, 17);
 	/* where the VFS does not tell the file, it is known at the entry, as is its position */
 	sys_enter(NR_WRITE, 2, 0, 19, 4711);
 	ext4.f.f_pos = 444;
 	r = ended(19);
-	assert_int_equal(r->op.offset, 333);
-	assert_int_equal(r->op.len, 19);
+	assert_int_equal(r->offset, 333);
+	assert_int_equal(r->len, 19);
 	sys_enter(NR_WRITE, 7, 0, 23, 0); /* no such descriptor */
 	r = ended(-9);
-	assert_int_equal(r->op.offset, OFFSET_UNKNOWN);
-	assert_int_equal(r->op.len, 23);
+	assert_int_equal(r->offset, OFFSET_UNKNOWN);
+	assert_int_equal(r->len, 23);
 	sys_enter(NR_FSYNC, 2, 0, 29, 31);
 	r = ended(0);
-	assert_int_equal(r->op.offset, OFFSET_UNKNOWN);
-	assert_int_equal(r->op.len, ~0ULL);
+	assert_int_equal(r->offset, OFFSET_UNKNOWN);
+	assert_int_equal(r->len, ~0ULL);
 	alice.t.thread_info.status = COMPAT_BIT;
 	alice.regs = (struct pt_regs){
 		.bx = 2, .dx = 37, .si = 41, .di = 3, .r10 = 99, .orig_ax = NR_PREAD_32
@@ -536,8 +536,8 @@ static void test_ranges(void **state)
 	on_sys_enter(ctx);
 	vfs_in(OP_READ, &ext4);
 	r = ended(37);
-	assert_int_equal(r->op.offset, 41 | 3ULL << 32);
-	assert_int_equal(r->op.len, 37);
+	assert_int_equal(r->offset, 41 | 3ULL << 32);
+	assert_int_equal(r->len, 37);
 }
 
 /* The record of a call that only changes a descriptor has the call's arguments. */
@@ -568,9 +568,9 @@ static void test_arguments_without_recording(void **state)
 	(void)state;
 	ext4.f.f_pos = 333;
 	sys_enter(NR_FLOCK, 2, 7, 1, 9);
-	assert_int_equal(ended(7)->op.call, NR_FLOCK);
-	assert_int_equal(newest_record()->op.offset, OFFSET_UNKNOWN);
-	assert_int_equal(newest_record()->op.len, ~0ULL);
+	assert_int_equal(ended(7)->call, NR_FLOCK);
+	assert_int_equal(newest_record()->offset, OFFSET_UNKNOWN);
+	assert_int_equal(newest_record()->len, ~0ULL);
 }
 
 /* Sends the operations of the rest of a test as a recording does. */
@@ -602,7 +602,7 @@ static void test_locks(void **state)
 			    (cmd >= 36 && cmd <= 38) || cmd == 1024 || cmd == 1025;
 
 		sys_enter(NR_FCNTL, 2, cmd, (u64)&type, 0);
-		assert_int_equal(ended(0)->op.kind, lock ? OP_LOCK : OP_NONE);
+		assert_int_equal(ended(0)->kind, lock ? OP_LOCK : OP_NONE);
 	}
 	sys_enter(NR_FLOCK, 3, 2, 0, 0);
 	assert_int_equal(ended(-11)->ino, 29);
@@ -624,7 +624,7 @@ static void test_seeks(void **state)
 	(void)state;
 	for (u64 whence = 0; whence < 6; whence++) {
 		sys_enter(NR_LSEEK, 2, 0, whence, 0);
-		assert_int_equal(ended(0)->op.kind, whence == 3 || whence == 4 ? OP_META : OP_NONE);
+		assert_int_equal(ended(0)->kind, whence == 3 || whence == 4 ? OP_META : OP_NONE);
 	}
 	record_begins();
 	assert_int_equal(recorded_kind(NR_LSEEK, 2, 7, 0), OP_HANDLE);
@@ -636,12 +636,12 @@ static void test_dup2(void **state)
 {
 	(void)state;
 	sys_enter(NR_DUP2, 2, 3, 0, 0);
-	assert_int_equal(ended(3)->op.kind, OP_CLOSE);
+	assert_int_equal(ended(3)->kind, OP_CLOSE);
 	assert_int_equal(newest_record()->ino, 29);
 	sys_enter(NR_DUP2, 2, 4, 0, 0); /* a pipe */
-	assert_int_equal(ended(4)->op.call, 0);
+	assert_int_equal(ended(4)->call, 0);
 	sys_enter(NR_DUP2, 2, 7, 0, 0); /* not open */
-	assert_int_equal(ended(7)->op.call, 0);
+	assert_int_equal(ended(7)->call, 0);
 	record_begins();
 	assert_int_equal(recorded_kind(NR_DUP2, 2, 7, 0), OP_HANDLE);
 	assert_int_equal(newest_sent()->fd, 2);
@@ -660,17 +660,17 @@ static void test_paths_among_arguments(void **state)
 
 	(void)state;
 	sys_enter(NR_CONNECT, 4, (u64)&unix_path, 16, 0);
-	assert_int_equal(ended(0)->op.kind, OP_META);
+	assert_int_equal(ended(0)->kind, OP_META);
 	assert_int_equal(newest_record()->fs, FS_UNKNOWN);
 	sys_enter(NR_CONNECT, 4, (u64)&no_file, 16, 0);
-	assert_int_equal(ended(0)->op.kind, OP_NONE);
+	assert_int_equal(ended(0)->kind, OP_NONE);
 	sys_enter(NR_CONNECT, 4, (u64)&internet, 16, 0);
-	assert_int_equal(ended(0)->op.kind, OP_NONE);
+	assert_int_equal(ended(0)->kind, OP_NONE);
 	sys_enter(NR_CONNECT, 4, 0, 16, 0); /* a bad address */
-	assert_int_equal(ended(-14)->op.kind, OP_NONE);
+	assert_int_equal(ended(-14)->kind, OP_NONE);
 	for (u64 cmd = 0; cmd < 40; cmd++) {
 		sys_enter(NR_BPF, cmd, 0, 0, 0);
-		assert_int_equal(ended(0)->op.kind, cmd == 6 || cmd == 7 ? OP_META : OP_NONE);
+		assert_int_equal(ended(0)->kind, cmd == 6 || cmd == 7 ? OP_META : OP_NONE);
 	}
 }
 
@@ -684,13 +684,13 @@ static void test_exec(void **state)
 	alice.t.mm = &mm;
 	sys_enter(NR_EXECVE, 0, 0, 0, 0);
 	r = ended(0);
-	assert_int_equal(r->op.kind, OP_EXEC);
+	assert_int_equal(r->kind, OP_EXEC);
 	assert_int_equal(r->ino, 29);
 	assert_int_equal(r->fs, (u64)&xfs.type);
 	/* it fails: the old program is not its file */
 	sys_enter(NR_EXECVE, 0, 0, 0, 0);
 	r = ended(-2);
-	assert_int_equal(r->op.kind, OP_EXEC);
+	assert_int_equal(r->kind, OP_EXEC);
 	assert_int_equal(r->ino, 0);
 	assert_int_equal(r->fs, FS_UNKNOWN);
 	assert_int_equal(ops_counted(OP_EXEC, NULL).count, 2);
@@ -700,10 +700,10 @@ static void test_exec(void **state)
 	sys_enter(NR_EXECVE, 0, 0, 0, 0);
 	assert_int_equal(ended(0)->ino, 29);
 	sys_enter(NR_EXECVE, 0, 0, 0, 0);
-	assert_int_equal(ended(-2)->op.kind, OP_NONE);
+	assert_int_equal(ended(-2)->kind, OP_NONE);
 	mm.exe_file = &ext4.f;
 	sys_enter(NR_EXECVE, 0, 0, 0, 0);
-	assert_int_equal(ended(0)->op.kind, OP_NONE);
+	assert_int_equal(ended(0)->kind, OP_NONE);
 	assert_int_equal(lost_all(), 0);
 }
 
@@ -719,19 +719,19 @@ static void test_exec_of_a_name(void **state)
 	memcpy(lists.comms[0], "bob", 3);
 	sys_enter(NR_EXECVE, 0, 0, 0, 0);
 	strcpy(alice.t.comm, "bob");
-	assert_int_equal(ended(0)->op.kind, OP_EXEC);
+	assert_int_equal(ended(0)->kind, OP_EXEC);
 	sys_enter(NR_EXECVE, 0, 0, 0, 0);
 	strcpy(alice.t.comm, "carol");
-	assert_int_equal(ended(0)->op.kind, OP_NONE);
+	assert_int_equal(ended(0)->kind, OP_NONE);
 	assert_null(task_lookup((u64)&alice)); /* nothing is kept for a thread that is not traced */
 	sys_enter(NR_FSYNC, 2, 0, 0, 0);
-	assert_int_equal(ended(0)->op.kind, OP_NONE);
+	assert_int_equal(ended(0)->kind, OP_NONE);
 	/* the end of a thread with a ring needs its state */
 	strcpy(alice.t.comm, "bob");
 	sys_enter(NR_EXECVE, 0, 0, 0, 0);
 	task_lookup((u64)&alice)->rings = 1;
 	strcpy(alice.t.comm, "carol");
-	assert_int_equal(ended(0)->op.kind, OP_NONE);
+	assert_int_equal(ended(0)->kind, OP_NONE);
 	assert_non_null(task_lookup((u64)&alice));
 	assert_int_equal(task_lookup((u64)&alice)->op.stage, 0);
 }
@@ -819,16 +819,16 @@ static void test_goes_on_in_another_program(void **state)
 	sys_enter(NR_MLOCK, 0x70003, 4096, 0, 0);
 	r = ended(0);
 	assert_int_equal(r->ino, 23);
-	assert_int_equal(r->op.offset, 0x5003);
+	assert_int_equal(r->offset, 0x5003);
 	sys_enter(NR_MADVISE, 0x70005, 4096, MADV_WILLNEED, 0);
 	r = ended(0);
 	assert_int_equal(r->ino, 23);
-	assert_int_equal(r->op.offset, 0x5005);
+	assert_int_equal(r->offset, 0x5005);
 	sys_enter(NR_MADVISE, 0x70005, 4096, 4, 0);
-	assert_int_equal(ended(0)->op.call, 0);
+	assert_int_equal(ended(0)->call, 0);
 	area.vm_file = NULL;
 	sys_enter(NR_MLOCK, 0x70003, 4096, 0, 0);
-	assert_int_equal(ended(0)->op.call, 0);
+	assert_int_equal(ended(0)->call, 0);
 	assert_int_equal(maps_file(MAP_POPULATE, 3)->ino, 29);
 	sys_enter(NR_FSYNC, 3, 0, 0, 0);
 	assert_int_equal(ended(0)->ino, 29);
@@ -840,7 +840,7 @@ static void test_path(void **state)
 	(void)state;
 	for (u64 first = 2; first <= 4; first++) {
 		sys_enter(NR_STAT, first, 0, 0, 0);
-		assert_int_equal(ended(0)->op.call, NR_STAT);
+		assert_int_equal(ended(0)->call, NR_STAT);
 		assert_int_equal(newest_record()->fs, FS_UNKNOWN);
 		assert_int_equal(newest_record()->ino, 0);
 	}
@@ -855,7 +855,7 @@ static void test_bad_descriptor(void **state)
 	sys_enter(NR_READ, 7, 0, 0, 0);
 	assert_int_equal(ended(-9)->fs, FS_UNKNOWN);
 	assert_int_equal(newest_record()->ino, 0);
-	assert_int_equal(newest_record()->op.ret, -9);
+	assert_int_equal(newest_record()->ret, -9);
 	sys_enter(NR_FSYNC, 3, 0, 0, 0);
 	assert_int_equal(ended(0)->ino, 29);
 	sys_enter(NR_FSYNC, 7, 0, 0, 0);
@@ -869,14 +869,14 @@ static void test_bad_descriptor_beside_others(void **state)
 	(void)state;
 	conf.async = conf.uring = conf.faults = 1;
 	sys_enter(NR_READ, 7, 0, 0, 0);
-	assert_int_equal(ended(-9)->op.ret, -9);
+	assert_int_equal(ended(-9)->ret, -9);
 	conf.async = conf.uring = 0;
 	sys_enter(NR_READ, 7, 0, 0, 0);
-	assert_int_equal(ended(-9)->op.ret, -9);
+	assert_int_equal(ended(-9)->ret, -9);
 	conf.async = conf.uring = 1;
 	conf.faults = 0;
 	sys_enter(NR_READ, 7, 0, 0, 0);
-	assert_int_equal(ended(-9)->op.ret, -9);
+	assert_int_equal(ended(-9)->ret, -9);
 	assert_int_equal(traced(), 3);
 	assert_int_equal(lost_all(), 0);
 }
@@ -891,7 +891,7 @@ static void test_call_after_a_fault(void **state)
 	assert_int_equal(current_lookup()->op.stage, 0);
 	conf.faults = 0;
 	sys_enter(NR_STAT, 0, 0, 0, 0);
-	assert_int_equal(ended(0)->op.call, NR_STAT);
+	assert_int_equal(ended(0)->call, NR_STAT);
 	assert_int_equal(traced(), 1);
 	assert_int_equal(lost_all(), 0);
 }
@@ -1108,12 +1108,12 @@ static void test_without_current_btf(void **state)
 		alice.t.bio_list = (void *)0x7000;
 		EVENT(on_bio_queue, &below);
 		alice.t.bio_list = NULL;
-		assert_int_equal(ended(4096)->op.requests, 2);
-		assert_int_equal(newest_record()->op.device_bytes, 4096);
+		assert_int_equal(ended(4096)->n_requests, 2);
+		assert_int_equal(newest_record()->device_bytes, 4096);
 		sys_enter(NR_READ, 2, 0, 0, 0);
 		EVENT(on_bio_queue, &bio);
 		EVENT(on_bio_queue, &below);
-		assert_int_equal(ended(4096)->op.device_bytes, 2 * 4096);
+		assert_int_equal(ended(4096)->device_bytes, 2 * 4096);
 	}
 }
 
@@ -1211,9 +1211,9 @@ static void test_exec_of_the_command(void **state)
 	forks(&tool, &child);
 	cpu_is(0, &child);
 	sys_enter(NR_FSYNC, 2, 0, 0, 0);
-	assert_int_equal(ended(0)->op.kind, OP_NONE);
+	assert_int_equal(ended(0)->kind, OP_NONE);
 	sys_enter(NR_EXECVE, 0, 0, 0, 0); /* the first directory of PATH has no such program */
-	assert_int_equal(ended(-2)->op.kind, OP_NONE);
+	assert_int_equal(ended(-2)->kind, OP_NONE);
 	assert_null(task_lookup((u64)&child));
 	sys_enter(NR_EXECVE, 0, 0, 0, 0);
 	tick(101);
@@ -1227,7 +1227,7 @@ static void test_exec_of_the_command(void **state)
 	assert_int_equal(time_of_threads(), 101);
 	cpu_is(1, &alice);
 	sys_enter(NR_EXECVE, 0, 0, 0, 0);
-	assert_int_equal(ended(0)->op.kind, OP_NONE);
+	assert_int_equal(ended(0)->kind, OP_NONE);
 }
 
 static void test_time_of_threads(void **state)

@@ -623,7 +623,7 @@ static void test_swap(void **state)
 	fault_handled(&anonymous, BY_USER, 0);
 	assert_one_major(31);
 	assert_int_equal(fs_of_row(OP_FAULT), FS_UNKNOWN);
-	assert_true(newest_record()->op.offset == OFFSET_UNKNOWN);
+	assert_true(newest_record()->offset == OFFSET_UNKNOWN);
 	assert_int_equal(newest_record()->ino, 0);
 	fault_at(ADDRESS);
 	waits_for_other();
@@ -909,20 +909,20 @@ static void test_record(void **state)
 	fault_handled(&vma, BY_USER, 0);
 	r = newest_record();
 	assert_non_null(r);
-	assert_int_equal(r->op.kind, OP_FAULT);
-	assert_int_equal(r->op.call, CALL_FAULT);
-	assert_int_equal(r->op.offset, 0x5123 + (7 << 12));
-	assert_true(r->op.len == ~0ULL);
-	assert_int_equal(r->op.ret, 0);
+	assert_int_equal(r->kind, OP_FAULT);
+	assert_int_equal(r->call, CALL_FAULT);
+	assert_int_equal(r->offset, 0x5123 + (7 << 12));
+	assert_true(r->len == ~0ULL);
+	assert_int_equal(r->ret, 0);
 	assert_int_equal(r->ino, 23);
-	assert_int_equal(r->op.cache, CACHE_MISS);
-	assert_int_equal(r->op.requests, 1);
+	assert_int_equal(r->cache, CACHE_MISS);
+	assert_int_equal(r->n_requests, 1);
 	fault_at(ADDRESS + 2 * SIZE);
 	reads();
 	signal_deliver(SIGNAL_BUS);
 	r = newest_record();
-	assert_int_equal(r->op.offset, 0x7123 + (7 << 12));
-	assert_int_equal(r->op.ret, -5);
+	assert_int_equal(r->offset, 0x7123 + (7 << 12));
+	assert_int_equal(r->ret, -5);
 }
 
 static void test_sent(void **state)

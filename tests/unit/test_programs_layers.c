@@ -627,12 +627,12 @@ static void test_file_of_a_request(void **state)
 	assert_ops(OP_URING, 1, 15, (u64[ST_N]){ [ST_SYSCALL] = 10, [ST_FS] = 5 });
 	r = newest_record();
 	assert_int_equal(r->ino, 23);
-	assert_int_equal(r->op.cache, CACHE_HIT);
+	assert_int_equal(r->cache, CACHE_HIT);
 	ext4.f.f_flags = O_DIRECT;
 	submit_read(&ext4);
 	executes(&req);
 	uring_complete(&req, 1);
-	assert_int_equal(newest_record()->op.cache, CACHE_DIRECT);
+	assert_int_equal(newest_record()->cache, CACHE_DIRECT);
 	/* the first one counts: it has a file now */
 	submit_read(&lower);
 	executes(&req);

@@ -1534,22 +1534,22 @@ static void test_slow_records(void **state)
 	sys_exit(4093);
 	r = last_record();
 	assert_int_equal(r->total_ns, 700);
-	assert_int_equal(r->op.start_ns, machine.now - 700);
-	assert_int_equal(r->op.strata[ST_VFS], 700);
+	assert_int_equal(r->start_ns, machine.now - 700);
+	assert_int_equal(r->strata[ST_VFS], 700);
 	assert_int_equal(r->fs, (u64)&ext4.type);
 	assert_int_equal(r->ino, 23);
 	assert_int_equal(r->dev, EXT4_DEV);
-	assert_int_equal(r->op.offset, 8192);
-	assert_int_equal(r->op.len, 4096);
-	assert_int_equal(r->op.ret, 4093);
+	assert_int_equal(r->offset, 8192);
+	assert_int_equal(r->len, 4096);
+	assert_int_equal(r->ret, 4093);
 	assert_int_equal(r->who.pid, 1100);
 	assert_int_equal(r->who.tid, 1101);
 	assert_int_equal(r->who.cgroup, 8100);
-	assert_int_equal(r->op.call, NR_READ);
-	assert_int_equal(r->op.kind, OP_READ);
-	assert_int_equal(r->op.cache, CACHE_HIT);
-	assert_int_equal(r->op.requests, 0);
-	assert_int_equal(r->op.device_bytes, 0);
+	assert_int_equal(r->call, NR_READ);
+	assert_int_equal(r->kind, OP_READ);
+	assert_int_equal(r->cache, CACHE_HIT);
+	assert_int_equal(r->n_requests, 0);
+	assert_int_equal(r->device_bytes, 0);
 	assert_int_equal(r->lock_ns, 0);
 	assert_string_equal(r->who.comm, "alice");
 	/* where it goes on, as the file's position tells when the file is known */
@@ -1559,14 +1559,14 @@ static void test_slow_records(void **state)
 	vfs_in(OP_WRITE, &ext4);
 	tick(700);
 	sys_exit(17);
-	assert_int_equal(last_record()->op.offset, 23456);
-	assert_int_equal(last_record()->op.len, 17);
+	assert_int_equal(last_record()->offset, 23456);
+	assert_int_equal(last_record()->len, 17);
 	tick(700);
 	sys_enter(NR_FSYNC, 2, 0, 0, 0);
 	tick(700);
 	sys_exit(0);
-	assert_int_equal(last_record()->op.offset, OFFSET_UNKNOWN);
-	assert_int_equal(last_record()->op.len, ~0ULL);
+	assert_int_equal(last_record()->offset, OFFSET_UNKNOWN);
+	assert_int_equal(last_record()->len, ~0ULL);
 	assert_int_equal(lost_all(), 0);
 	ring_room = 0;
 	call_through(OP_READ, 2, 6000, 1);
@@ -1636,10 +1636,10 @@ static void test_lock_holder(void **state)
 	}
 	sys_exit(0);
 	r = last_record();
-	assert_int_equal(r->op.kind, OP_FSYNC);
-	assert_int_equal(r->op.strata[ST_LOCK], 700);
-	assert_int_equal(r->op.strata[ST_RUNQ], 9);
-	assert_int_equal(r->op.strata[ST_SYSCALL], 6);
+	assert_int_equal(r->kind, OP_FSYNC);
+	assert_int_equal(r->strata[ST_LOCK], 700);
+	assert_int_equal(r->strata[ST_RUNQ], 9);
+	assert_int_equal(r->strata[ST_SYSCALL], 6);
 	assert_int_equal(r->lock_ns, 500);
 	assert_int_equal(r->lock_holder.pid, 1200);
 	assert_int_equal(r->lock_holder.tid, 1203);
@@ -1657,8 +1657,8 @@ static void test_lock_holder(void **state)
 	cpu_is(0, &idle[0]);
 	switch_to(&alice, false);
 	sys_exit(0);
-	assert_int_equal(last_record()->op.strata[ST_LOCK], 0);
-	assert_int_equal(last_record()->op.strata[ST_SLEEP], 100);
+	assert_int_equal(last_record()->strata[ST_LOCK], 0);
+	assert_int_equal(last_record()->strata[ST_SLEEP], 100);
 	assert_int_equal(last_record()->lock_ns, 0);
 }
 

@@ -178,7 +178,7 @@ static void test_with_a_handler_that_fails_it(void **state)
 		flock_interrupted(cases[i].ret);
 		if (cases[i].errors) {
 			assert_ops(OP_LOCK, 1, 110, once);
-			assert_int_equal(newest_record()->op.ret, -ERROR_INTR);
+			assert_int_equal(newest_record()->ret, -ERROR_INTR);
 		} else {
 			handler_ends();
 			flock_again();

@@ -1266,7 +1266,7 @@ static void test_equally_long_waits_for_locks(void **state)
 	r = recorded();
 	assert_int_equal(r->lock_ns, 13);
 	assert_int_equal(r->lock_holder.tid, 300);
-	assert_int_equal(r->op.strata[ST_LOCK], 13 + 13 + 7);
+	assert_int_equal(r->strata[ST_LOCK], 13 + 13 + 7);
 }
 
 /* Alice sleeps for @ns, until @by wakes her at @level. */
@@ -1293,7 +1293,7 @@ static void test_who_helped(void **state)
 	helped_for(101, &bob, 0);
 	helped_for(103, &deeper, 0x10000);
 	r = recorded();
-	assert_int_equal(r->op.strata[ST_HELPER], 13 + 17 + 17);
+	assert_int_equal(r->strata[ST_HELPER], 13 + 17 + 17);
 	assert_int_equal(r->helper.tid, kthread.t.pid);
 	assert_string_equal(r->helper.comm, kthread.t.comm);
 	/* nothing of it is left for the next operation */
@@ -1400,10 +1400,10 @@ static void test_waking_not_seen_after_others(void **state)
 	runs(&alice, 0);
 	on_lock_taken(lock);
 	r = recorded();
-	assert_int_equal(r->op.strata[ST_DEVICE], 101);
-	assert_int_equal(r->op.strata[ST_HELPER], 107);
-	assert_int_equal(r->op.strata[ST_SLEEP], 103 + 109);
-	assert_int_equal(r->op.strata[ST_LOCK], 113);
+	assert_int_equal(r->strata[ST_DEVICE], 101);
+	assert_int_equal(r->strata[ST_HELPER], 107);
+	assert_int_equal(r->strata[ST_SLEEP], 103 + 109);
+	assert_int_equal(r->strata[ST_LOCK], 113);
 	assert_int_equal(r->lock_ns, 113);
 	assert_memory_equal(&r->lock_holder, &nobody, sizeof(nobody));
 }

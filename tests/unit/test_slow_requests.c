@@ -17,7 +17,9 @@ enum { OWN = 12, HELPER = 13, OTHER = 14 };
 static struct slow_op an_op(unsigned int kind, unsigned int call)
 {
 	return (struct slow_op){
-		.op = { .start_ns = 1000, .kind = kind, .call = call },
+		.start_ns = 1000,
+		.kind = kind,
+		.call = call,
 		.total_ns = 500,
 		.who = { .tid = OWN },
 		.helper = { .tid = HELPER },
