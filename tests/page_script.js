@@ -9,10 +9,10 @@ const vm = require("node:vm");
 const folder = path.join(__dirname, "..", "src", "page");
 const names = ["sum", "timeText", "bytesText", "percentText", "axisTime", "niceStep", "halfOf", "halfBegin", "HALVES", "safe", "csvCell",
 	"shellWord", "Packed", "modelOfReport", "selectCells", "selectExamples", "binsShown", "lanesOf", "treeOf", "rowsOf", "stateOf",
-	"stateOfHash", "hashOf", "commandOf"];
+	"stateOfHash", "hashOf", "commandOf", "p99AtMost", "lossWords", "stateOfFinding"];
 
 function load() {
-	const files = ["format", "unpack", "model", "select", "state"].map(n => fs.readFileSync(path.join(folder, "script", n + ".js"), "utf8"));
+	const files = ["format", "unpack", "model", "select", "state", "findings"].map(n => fs.readFileSync(path.join(folder, "script", n + ".js"), "utf8"));
 	const context = vm.createContext({ atob, TextEncoder, URLSearchParams });
 	return vm.runInContext(files.join("\n") + `\n({ ${names.join(", ")} })`, context);
 }
@@ -75,6 +75,8 @@ function dataOf() {
 		examples: pack([zigzag(-10), 90, 0, 0, 0, 1, 1, 70, 0, 3, 60, 30, /**/ zigzag(2110), 50, 1, 1, 0, 2, 1, 71, 5, 1, 50]),
 		details: pack([zigzag(-10), 70, 90, 2, 6, 60, 1, 30]),
 		latencies: [{ is_request: false, what: "read", where: "ext4", operation: 0, count: 3, cells: pack([5, 2, 74 * 2, 1]) }],
+		lost_kinds: [{ name: "ring", what: "records found no room" }, { name: "unmatched_end", what: null }, { name: "ops", what: "operations" }],
+		losses: [{ kind: 0, cells: pack([1, 23, 2, 101]) }, { kind: 2, cells: pack([3, 1009]) }],
 		disk_rows: [{ disk: 0, kind: "R", cells: pack([1, 2, 0, 512, 40, 30]) }], offsets: [], recordings: ["a b.ios"], from_ns: 50,
 	};
 }
@@ -106,6 +108,30 @@ test("model: examples have their names, segments and cells", () => {
 	assert.deepEqual([...page.selectExamples(m, { ...s, cell: [0, page.halfOf(90)] }, [0, 4], m.latencies[0])].map(e => e.tid), [70]);
 	assert.deepEqual([...page.selectExamples(m, s, [2, 3], null)].map(e => e.tid), [71]);
 	assert.equal(m.disks[0].kinds[0].cells[0].flight, 30);
+});
+
+test("model: a percentile of a part is at most the end of its half octave, and no more than the longest", () => {
+	const m = page.modelOfReport(dataOf());
+	assert.deepEqual([page.p99AtMost(m, "read ext4", 0, 4, 90), page.p99AtMost(m, "read ext4", 0, 1, 1e6)], [90, page.halfBegin(6)]);
+	assert.deepEqual([page.p99AtMost(m, "read ext4", 1, 2, 90), page.p99AtMost(m, "write ext4", 0, 4, 90)], [null, null]);
+	m.latencies[0].heat[3] = new Map([[20, 989], [40, 11]]);
+	assert.equal(page.p99AtMost(m, "read ext4", 3, 4, 1e9), page.halfBegin(41));
+	m.latencies[0].heat[3] = new Map([[20, 990], [40, 10]]);
+	assert.equal(page.p99AtMost(m, "read ext4", 3, 4, 1e9), page.halfBegin(21));
+});
+
+test("model: losses are in their bins, and words name those of a part", () => {
+	const data = dataOf(), m = page.modelOfReport(data);
+	assert.deepEqual(m.losses.map(l => l && [...l]), [null, [23, 0, 0], null, [101, 0, 1009]]);
+	assert.equal(page.lossWords(m.losses, data.lost_kinds, 0, 4), "124 records found no room, 1,009 operations");
+	assert.equal(page.lossWords(m.losses, data.lost_kinds, 2, 3), "");
+});
+
+test("findings: a link has the operation and the key that the page knows, else the time", () => {
+	const data = dataOf(), m = page.modelOfReport(data), link = f => page.hashOf(page.stateOfFinding(m, f), m, data.shares);
+	assert.equal(link({ op: "read", property: "file", value: "/x", from: 0, to: 9 }), "operation=read+ext4&file=%2Fx&show-row=read+ext4&by=file");
+	assert.equal(link({ op: "read", property: "file", value: "/z", from: 2100, to: 2900 }), "time=2000-3000&operation=read+ext4&show-row=read+ext4");
+	assert.equal(link({ op: "fsync", property: "__proto__", value: "x", from: 9, to: 2 }), "");
 });
 
 test("lanes: no two operations of a lane overlap, and the longest get a place first", () => {
@@ -165,9 +191,9 @@ function styles() {
 test("colours: marks have a contrast of 3, text of 4.5, and any two shares differ for all eyes", () => {
 	for (const style of styles()) {
 		const shares = [..."DSqklrCo"];
-		for (const name of [...shares, "mark", "bytes", "few", "many"])
+		for (const name of [...shares, "mark", "bytes", "lost", "few", "many"])
 			assert.ok(contrast(style[name], style.paper) >= 3, `${name} ${contrast(style[name], style.paper)}`);
-		for (const name of ["ink", "soft"])
+		for (const name of ["ink", "soft", "lost"])
 			assert.ok(Math.min(contrast(style[name], style.paper), contrast(style[name], style.panel)) >= 4.5, name);
 		for (const a of shares)
 			for (const b of shares.filter(x => x > a))

@@ -248,6 +248,7 @@ static void bins_reach(struct page_data *d, uint64_t at_ns)
 		cube_halve(&d->cube);
 		latencies_halve(&d->latencies);
 		disks_halve(&d->disks);
+		loss_times_halve(&d->losses);
 	}
 }
 
@@ -344,6 +345,32 @@ static int request_add(struct page_data *d, const struct stored_request *rq, uin
 	if (disks_add(&d->disks, &one, d->cube.shift))
 		return -ENOMEM;
 	return latencies_request(&d->latencies, &row, rq->device_ns, at_ns >> d->cube.shift);
+}
+
+void page_data_losses(struct page_data *d, const struct recording *rec, uint64_t begin_ns)
+{
+	uint64_t end = rec->header.monotonic_ns + recording_covers(rec);
+
+	end = end < rec->to_ns ? end : rec->to_ns;
+	for (size_t i = 0; i < rec->losses.n; i++) {
+		struct stored_loss loss = rec->losses.list[i];
+		uint64_t from = loss.from_ns, to = loss.to_ns;
+
+		/* times of a hostile file may be anywhere; the page may begin before this boot */
+		if (from > to || from > end || (int64_t)(to - begin_ns) < 0)
+			continue;
+		if ((int64_t)(from - begin_ns) < 0)
+			from = begin_ns;
+		if (to > end)
+			to = end;
+		if (from != loss.from_ns || to != loss.to_ns)
+			loss.count = loss_part(&loss, from, to);
+		loss.from_ns = from - begin_ns;
+		loss.to_ns = to - begin_ns;
+		bins_reach(d, loss.to_ns);
+		d->last_ns = loss.to_ns > d->last_ns ? loss.to_ns : d->last_ns;
+		loss_times_add(&d->losses, &loss, d->cube.shift);
+	}
 }
 
 void page_data_measure(struct page_data *d, uint64_t duration_ns)

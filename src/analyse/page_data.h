@@ -14,6 +14,7 @@
 #include "analyse/cube.h"
 #include "analyse/disk_times.h"
 #include "analyse/latencies.h"
+#include "analyse/loss_times.h"
 #include "analyse/offsets.h"
 #include "base/rows.h"
 #include "base/snapshot.h"
@@ -74,6 +75,7 @@ struct page_data {
 	struct cube cube;
 	struct latencies latencies;
 	struct disks disks;
+	struct loss_times losses;
 	struct page_fs fs[PAGE_FS]; /* by cube_key.fs - 1 */
 	size_t n_fs;
 	uint64_t duration_ns, last_ns; /* of the time axis; the latest end */
@@ -101,6 +103,10 @@ int page_data_add(struct page_data *d, const struct recording *rec, const struct
 
 /* Call after the last event of each recording: keeps the names of its ids. Returns 0 or -ENOMEM. */
 int page_data_end(struct page_data *d, const struct recording *rec);
+
+/* Adds the losses of @rec that have a time. The page begins @begin_ns, CLOCK_MONOTONIC of @rec.
+ * Call after its last event. */
+void page_data_losses(struct page_data *d, const struct recording *rec, uint64_t begin_ns);
 
 /* Sets the length of the time axis, at least up to the latest end. Call after the last record of
  * all.

@@ -309,6 +309,8 @@ static int totals_add(struct report *r, const struct recording *rec, struct reas
 	catalog_container_names(&rec->catalog, &r->source.containers);
 	if (r->page.html && page_data_end(&r->page.data, rec))
 		return reason_no_memory(why);
+	if (r->page.html)
+		report_page_losses(&r->page, rec, r->sums.replay.conf.first_ns);
 	return report_time_add(&r->time, rec) ? reason_no_memory(why) : 0;
 }
 
@@ -498,6 +500,23 @@ static int page_compare(struct report *r, const char *name, struct reason *why)
 	return report_page_compare(&r->page, name, &conf, why);
 }
 
+/* Looks for what the slow operations have in common. Returns 0, or -1 with @why. */
+static int page_explain(struct report *r, struct reason *why)
+{
+	const struct explain_conf conf = { .from_ns = r->time.part.from_ns,
+					   .to_ns = r->time.part.to_ns,
+					   .passes = passes,
+					   .begins = begins,
+					   .goes_on = goes_on,
+					   .arg = &r->filter,
+					   .call_name = r->view.source.call_name };
+	int err = 0;
+
+	if (!interrupt_came())
+		err = report_page_explain(&r->page, r->files, r->n_files, &conf, why);
+	return interrupt_came() ? 0 : err; /* then the page has what was read */
+}
+
 static void say_interrupted(const struct report *r)
 {
 	if (!interrupt_came())
@@ -592,7 +611,7 @@ static int files_check(struct report *r, struct reason *why)
 		return 0;
 	if (!interrupt_came() && report_time_reached(&r->time, why))
 		return -1;
-	return page_compare(r, r->files[0], why);
+	return page_compare(r, r->files[0], why) || page_explain(r, why) ? -1 : 0;
 }
 
 /* Prints what was read: joined requests, tables, maps or a page. @status: of the files read.

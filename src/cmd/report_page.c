@@ -4,11 +4,19 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/reason.h"
 #include "show/compare.h"
 
 enum { TEXT_ROWS = 10 }; /* as many as the command compare shows */
+
+/* Findings of slow operations: the page is to be made in seconds. */
+enum {
+	EXPLAIN_LEAST_OF = 500,   /* operations of a kind */
+	EXPLAINED_MOST = 1000000, /* operations and requests of a recording */
+	SLOW_PERCENTILE = 99,
+};
 
 const struct opt report_page_opts[] = {
 	{ 0, "html", OPT_STRING(struct report_page, html), .arg = "OUT.html",
@@ -167,17 +175,108 @@ int report_page_compare(struct report_page *p, const char *name, const struct se
 	return err;
 }
 
+/* The time of the operations of kind @op. */
+static uint64_t kind_ns(const struct report_page *p, unsigned int op, uint64_t *ret_count)
+{
+	const struct latencies *l = &p->data.latencies;
+	uint64_t sum = 0;
+
+	*ret_count = 0;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct latency_row *row = &l->rows[i];
+
+		if (row->key.is_request || row->key.is_others || row->key.kind != op)
+			continue;
+		sum += row->total_ns;
+		*ret_count += row->count;
+	}
+	return sum;
+}
+
+/* The kind of operations with most time below @most_ns; OP_N if there is none. Few operations tell
+ * nothing. */
+static unsigned int kind_next(const struct report_page *p, uint64_t most_ns, uint64_t *ret_ns)
+{
+	unsigned int best = OP_N;
+	uint64_t ns, count;
+
+	*ret_ns = 0;
+	for (unsigned int op = OP_READ; op < OP_N; op++) {
+		ns = kind_ns(p, op, &count);
+		if (count < EXPLAIN_LEAST_OF || ns >= most_ns || ns <= *ret_ns)
+			continue;
+		best = op;
+		*ret_ns = ns;
+	}
+	return best;
+}
+
+/* Why findings are not looked for, or NULL. */
+static const char *explain_refused(const struct report_page *p, char *const *names, size_t n)
+{
+	uint64_t count = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < p->data.latencies.n; i++)
+		count += p->data.latencies.rows[i].count;
+	if (n > 1)
+		return "there are several recordings";
+	if (!strcmp(names[0], "-") || stat(names[0], &st) || !S_ISREG(st.st_mode))
+		return "the recording is no file that can be read again";
+	return count > EXPLAINED_MOST ? "the recording is long" : NULL;
+}
+
+int report_page_explain(struct report_page *p, char *const *names, size_t n,
+			const struct explain_conf *conf, struct reason *why)
+{
+	struct explain_conf one = *conf;
+	uint64_t most_ns = UINT64_MAX;
+	unsigned int op;
+	int got = 0;
+
+	if (!p->html)
+		return 0;
+	p->not_explained = explain_refused(p, names, n);
+	while (!p->not_explained && got >= 0 && p->n_findings < PAGE_FINDINGS &&
+	       (op = kind_next(p, most_ns, &most_ns)) < OP_N) {
+		struct page_finding *found = &p->findings[p->n_findings++];
+		FILE *f = fopen(names[0], "re");
+
+		if (!f)
+			return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", names[0],
+					  strerror(errno));
+		found->op = op;
+		one.kinds = 1U << op;
+		one.percentile = SLOW_PERCENTILE;
+		/* of a damaged recording, the part before is explained; report said so */
+		got = explain_read(&found->e, f, names[0], &one, why);
+		fclose(f);
+	}
+	return got < 0 ? -1 : 0;
+}
+
+void report_page_losses(struct report_page *p, const struct recording *rec, uint64_t first_ns)
+{
+	page_data_losses(&p->data, rec,
+			 first_ns - rec->header.realtime_ns + rec->header.monotonic_ns);
+}
+
 int report_page_put(FILE *f, struct report_page *p, struct page *page, uint64_t across_ns)
 {
 	page_data_measure(&p->data, across_ns);
 	page->data = &p->data;
 	page->compared = &p->compared;
+	page->findings = p->findings;
+	page->n_findings = p->n_findings;
+	page->not_explained = p->not_explained;
 	return page_put(f, page);
 }
 
 void report_page_done(struct report_page *p)
 {
 	page_data_done(&p->data);
+	for (size_t i = 0; i < p->n_findings; i++)
+		explain_done(&p->findings[i].e);
 	free(p->compared.answer);
 	free(p->compared.text);
 }

@@ -18,6 +18,9 @@ struct report_page {
 	/* private */
 	struct page_data data;
 	struct page_compared compared;
+	struct page_finding findings[PAGE_FINDINGS];
+	size_t n_findings;
+	const char *not_explained;
 };
 
 extern const struct opt report_page_opts[]; /* over struct report_page */
@@ -36,6 +39,14 @@ int report_page_add(struct report_page *p, const struct recording *rec,
  * filters. Returns 0, or -1 with @why. */
 int report_page_compare(struct report_page *p, const char *name, const struct series_conf *conf,
 			struct reason *why);
+
+/* Looks for what the slow operations of the recordings @names have in common, if there is one and
+ * it is not too long. @conf: the part and the filters. Returns 0, or -1 with @why. */
+int report_page_explain(struct report_page *p, char *const *names, size_t n,
+			const struct explain_conf *conf, struct reason *why);
+
+/* Adds the losses of @rec, after its last event. @first_ns: as above. */
+void report_page_losses(struct report_page *p, const struct recording *rec, uint64_t first_ns);
 
 /* Writes the page. @page: all but its data and its comparison is set; @across_ns: the length of its
  * time axis. Returns 0 or -errno. */

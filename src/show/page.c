@@ -13,6 +13,7 @@
 #include "show/breakdown_text.h"
 #include "show/columns.h"
 #include "show/first_screen.h"
+#include "show/page_findings.h"
 #include "show/page_index.h"
 #include "show/page_json.h"
 #include "show/page_maps.h"
@@ -890,6 +891,7 @@ static int put_body(struct page_out *out)
 	put_compared(out);
 	err = put_answer(out);
 	if (out->p->data) {
+		page_findings_put(&out->o, out->p);
 		put_pictures(&out->o);
 		put_offsets(out);
 	}

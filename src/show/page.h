@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "analyse/explain.h"
 #include "analyse/page_data.h"
 #include "show/breakdown.h"
 
@@ -35,6 +36,14 @@ struct page_compared {
 	size_t n_rows;
 };
 
+enum { PAGE_FINDINGS = 3 };
+
+/* What slow operations of one kind have in common. */
+struct page_finding {
+	unsigned int op; /* enum op_kind */
+	struct explain e;
+};
+
 /* The help of the option that shows command lines. */
 #define PAGE_COMMANDS_HELP                                                                         \
 	"with --html: show the command lines of processes, which may hold secrets"
@@ -49,9 +58,12 @@ struct page {
 	size_t n_slowest;
 	struct container_names *names;        /* of containers */
 	const struct page_compared *compared; /* NULL: none, as without a base in it */
-	const char *host;                     /* NULL: not known */
-	uint64_t begin_ns;                    /* since 1970 */
-	char *const *recordings;              /* their names */
+	const struct page_finding *findings;  /* of the kinds with most time */
+	size_t n_findings;
+	const char *not_explained; /* why findings were not looked for; NULL: they were */
+	const char *host;          /* NULL: not known */
+	uint64_t begin_ns;         /* since 1970 */
+	char *const *recordings;   /* their names */
 	size_t n_recordings;
 	uint64_t from_ns; /* the begin of the page in the recording */
 };

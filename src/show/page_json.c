@@ -87,6 +87,22 @@ static const struct member kind_members[] = { { "code", MEMBER_ASCII, .what = "i
 					      {} };
 static const struct object kind_object = { NULL, "a kind", kind_members };
 
+static const struct member lost_members[] = {
+	{ "name", MEMBER_ASCII, .what = "its name in JSON", .words = &lost_words },
+	{ "what", MEMBER_ASCII, .what = "the end of a sentence that begins with a number",
+	  .null = "it is no loss" },
+	{}
+};
+static const struct object lost_object = { NULL, "a kind", lost_members };
+
+static const struct member loss_members[] = {
+	{ "kind", MEMBER_ID, .what = "its number among kinds of losses" },
+	MEMBER_PACKED("cells", "for each interval with a loss two numbers: interval, less the same "
+			       "of the cell before, and the count"),
+	{}
+};
+static const struct object loss_object = { "loss", "losses of one kind over time", loss_members };
+
 static const struct member page_members[] = {
 	{ "kernel", MEMBER_TEXT, .what = "release of the kernel", .null = "not known" },
 	{ "host", MEMBER_TEXT, .what = "name of the machine", .null = "not known" },
@@ -102,6 +118,8 @@ static const struct member page_members[] = {
 	  .what = "groups of strata under one letter and colour, in the order of all bars",
 	  .object = &share_object, .list = 1 },
 	{ "kinds", MEMBER_OBJECT, .what = "kinds of requests", .object = &kind_object, .list = 1 },
+	{ "lost_kinds", MEMBER_OBJECT, .what = "kinds of losses", .object = &lost_object,
+	  .list = 1 },
 	{ "bin_ns", MEMBER_TIME,
 	  .what = "length of an interval; the last one may be shorter. Count, errors, bytes and "
 		  "maximum are in the interval in which an operation or request ended; the time is "
@@ -127,6 +145,8 @@ static const struct member page_members[] = {
 	  .object = &latency_object, .list = 1 },
 	{ "disk_rows", MEMBER_OBJECT, .what = "requests over time; most time first",
 	  .object = &disk_object, .list = 1 },
+	{ "losses", MEMBER_OBJECT, .what = "losses whose time the recorder knew",
+	  .object = &loss_object, .list = 1 },
 	{ .also = page_index_members },
 	{ "offsets", MEMBER_OBJECT,
 	  .what = "where reads and writes of a file, or read and write requests of a disk went; "
@@ -479,6 +499,34 @@ static int put_map_cells(struct json *j, const struct offset_map *m)
 	return pack_put(&pack, j, "cells");
 }
 
+static int put_losses(struct page_json *w)
+{
+	const struct loss_times *l = &w->data->losses;
+	int err = 0;
+
+	json_put_begin(&w->j, "losses", '[');
+	for (unsigned int kind = 0; kind < LOST_N && !err; kind++) {
+		struct pack p = {};
+		uint64_t before = 0;
+
+		for (uint64_t bin = 0; bin < CUBE_BINS && lost_what(kind, 2); bin++) {
+			if (!l->lost[kind][bin])
+				continue;
+			pack_uint(&p, bin - before);
+			pack_uint(&p, l->lost[kind][bin]);
+			before = bin;
+		}
+		if (!p.n)
+			continue;
+		json_put_begin(&w->j, NULL, '{');
+		json_put_uint(&w->j, "kind", kind);
+		err = pack_put(&p, &w->j, "cells");
+		json_put_end(&w->j, '}');
+	}
+	json_put_end(&w->j, ']');
+	return err;
+}
+
 /* A name that is hostile, made safe. */
 static void put_safe(struct json *j, const char *name, const char *text)
 {
@@ -550,6 +598,14 @@ void page_words(struct json *j)
 		json_put_end(j, '}');
 	}
 	json_put_end(j, ']');
+	json_put_begin(j, "lost_kinds", '[');
+	for (int i = 0; i < LOST_N; i++) {
+		json_put_begin(j, NULL, '{');
+		json_put_string(j, "name", lost_name(i));
+		json_put_string(j, "what", lost_what(i, 2));
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
 }
 
 static void put_head(struct page_json *w)
@@ -595,6 +651,7 @@ static char *json_make(const struct page *p, const struct page_names *names, siz
 	err = err ? err : put_details(&w);
 	err = err ? err : put_latencies(&w);
 	err = err ? err : put_disks(&w);
+	err = err ? err : put_losses(&w);
 	err = err ? err : page_index_put(&w.index, &w.j);
 	err = err ? err : put_maps(&w);
 	json_put_end(&w.j, '}');

@@ -117,6 +117,11 @@ same() {
 	figures='.count, .errors, .bytes'
 	diff <(jq -c "[.ops[] | [$operation, $figures, .max_ns, (.total_ns / .count | round)]] | sort[]" "$tmp/json") \
 		<(seen "[.tables.who[] | select(.count > 0) | [.name, $figures, .max_ns, (.mean_ns | round)]] | sort[]")
+	# a percentile of the part is known to half an octave
+	diff <(jq -c "[.ops[] | select(.count > 0) | $operation] | sort[]" "$tmp/json") <(jq -c --slurpfile page "$tmp/seen" \
+		"[.ops[] | select(.count > 0) | [$operation, .p99_ns] as [\$name, \$p99] |
+			\$page[0].tables.who[] | select(.name == \$name) |
+			select(\$p99 <= .p99_ns and .p99_ns <= 1.51 * \$p99) | .name] | sort[]" "$tmp/json")
 	mean='(.device_ns + .queue_ns + .tag_ns) / .count'
 	diff <(jq -c "[.requests[] | [$figures, ($mean | round)]] | sort" "$tmp/json") \
 		<(seen "[.tables[\"part-requests\"][] | [$figures, (.mean_ns | round)]] | sort")
@@ -131,6 +136,33 @@ same() {
 		}
 		return [whole, sum(parts)]"
 	[[ $(seen '.returned[0] == .returned[1]') == true ]] || { seen .returned; false; }
+}
+
+@test "page: a finding of explain is a link that chooses its operations" {
+	need_browser
+	"$BATS_FILE_TMPDIR/records" -c file "$tmp/planted.ios" 60013
+	expect 0 report --html "$tmp/planted.html" "$tmp/planted.ios"
+	browse "$tmp/planted.html" 'const links = [...document.querySelectorAll("#findings a")];
+		const seen = [];
+		for (const link of links) {
+			link.click();
+			await new Promise(r => setTimeout(r, 300));
+			seen.push([state.filters.operation, state.filters.file, selected.all.count]);
+		}
+		return seen'
+	"$iostrata" report -j --by file --file /d1/file-17 "$tmp/planted.ios" | jq -c '[.ops[] | select(.key == "/d1/file-17") |
+		["\(.op) \(.fs)", .key, .count]] | sort[]' >"$tmp/sums"
+	[[ $(wc -l <"$tmp/sums") == 3 ]]
+	diff "$tmp/sums" <(seen '.returned | sort[]')
+	for kind in fsync read write; do
+		"$iostrata" explain -j "$tmp/planted.ios" "$kind>p99" | jq -r '.findings[0].text' >>"$tmp/found"
+	done
+	NO_SCRIPT=1 CHROMIUM=$(command -v chromium) node tests/browser.js "$tmp/planted.html" >"$tmp/seen"
+	[[ $(seen .text -r | grep -c "of these were $(uniq "$tmp/found"), ") == 3 ]]
+	# several recordings have no findings, and the page says so
+	"$BATS_FILE_TMPDIR/records" -r 99 "$tmp/more.ios" 1009
+	expect 0 report --html "$tmp/both.html" "$tmp/planted.ios" "$tmp/more.ios"
+	grep -q 'Not looked for: there are several recordings' "$tmp/both.html"
 }
 
 @test "page: the state is in the address, and the address makes the state" {

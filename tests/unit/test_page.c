@@ -441,6 +441,42 @@ static void maps_lose_no_access_however_far(void **state)
 	free(m);
 }
 
+/* A recording of 10 s whose page begins after 1 s. */
+static void losses_are_at_their_times_and_none_is_lost(void **state)
+{
+	struct stored_loss list[] = {
+		{ 3000000000, 5000000000, LOST_OPS, 1009 },
+		{ 7000000007, 7000000007, LOST_RING, 23 },      /* at a moment */
+		{ 500000000, 1500000000, LOST_OPS, 200 },       /* half of it before the page */
+		{ 1, 2, LOST_OPS, 5 },                          /* before the page */
+		{ 9500000000, UINT64_MAX, LOST_REQUESTS, 101 }, /* hostile: after the end */
+		{ 9, 3, LOST_OPS, 7 },                          /* hostile: ends before it begins */
+	};
+	struct recording rec = { .header = { .monotonic_ns = 0 },
+				 .reader = { .ended = true },
+				 .ending = { .duration_ns = 10000000000 },
+				 .to_ns = UINT64_MAX,
+				 .losses = { .list = list, .n = 6 } };
+	struct page_data d = {};
+	uint64_t ops = 0, ring = 0, first = CUBE_BINS;
+
+	(void)state;
+	page_data_losses(&d, &rec, 1000000000);
+	page_data_measure(&d, 9000000000);
+	assert_true(8999999999 >> d.cube.shift < CUBE_BINS);
+	for (uint64_t i = 0; i < CUBE_BINS; i++) {
+		ops += d.losses.lost[LOST_OPS][i];
+		ring += d.losses.lost[LOST_RING][i];
+		if (d.losses.lost[LOST_OPS][i] && i << d.cube.shift >= 1000000000 && i < first)
+			first = i;
+	}
+	assert_int_equal(ops, 1009 + 100);
+	assert_int_equal(ring, 23);
+	assert_int_equal(d.losses.lost[LOST_RING][6000000007 >> d.cube.shift], 23);
+	assert_int_equal(first, 2000000000 >> d.cube.shift);
+	page_data_done(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -454,6 +490,7 @@ int main(void)
 		cmocka_unit_test(patterns_are_told_apart),
 		cmocka_unit_test(medians_are_exact_for_few_sizes),
 		cmocka_unit_test(maps_lose_no_access_however_far),
+		cmocka_unit_test(losses_are_at_their_times_and_none_is_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

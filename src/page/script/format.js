@@ -21,8 +21,10 @@ function bytesText(n) {
 	return n < 1024 ? Math.round(n) + " B" : three(n / 1024, [" KiB", " MiB", " GiB", " TiB", " PiB"], 1024);
 }
 
+const grouped = new Intl.NumberFormat("en-US");
+
 function countText(n) {
-	return n < 1e6 ? Math.round(n).toLocaleString("en-US") : three(n / 1e6, ["M", "G", "T"], 1000);
+	return n < 1e6 ? grouped.format(Math.round(n)) : three(n / 1e6, ["M", "G", "T"], 1000);
 }
 
 function percentText(part, whole) {

@@ -6,7 +6,7 @@ const KEPT = 600, LONG_NS = 20e6;
 
 function modelOfLive() {
 	return { begin: 0, end: 0, bins: [], combos: [], cells: [], names: { operations: [] }, shares: SHARES.length, examples: [],
-		p99: Object.fromEntries(KEYS.map(k => [k, new Map()])), latencies: [], disks: [], zero: 0, keys: ["operation"], live: {} };
+		p99: Object.fromEntries(KEYS.map(k => [k, new Map()])), latencies: [], disks: [], losses: [], zero: 0, keys: ["operation"], live: {} };
 }
 
 const opText = op => opName(safe(op.op + (op.call ? " " + op.call : "")), op.fs && safe(op.fs));
@@ -90,6 +90,7 @@ function unfinishedAdd(m, list, by) {
 /* Forgets the first second. */
 function secondForget(m) {
 	const gone = m.bins.shift();
+	m.losses.shift();
 	m.bins.forEach((b, i) => { b.i = i; });
 	m.cells.splice(0, m.cells.findIndex(c => c.bin !== gone));
 	for (const row of m.latencies)
@@ -117,6 +118,8 @@ function secondAdd(m, b) {
 	const bin = { i: m.bins.length, start: Math.max(end - m.zero - b.duration_ns, m.end), length: 0 };
 	bin.length = end - m.zero - bin.start;
 	m.bins.push(bin);
+	const lost = LOST_KINDS.map(k => k.what && b.lost[k.name] || 0);
+	m.losses.push(sum(lost) ? lost : null);
 	m.end = end - m.zero;
 	for (const row of m.latencies)
 		row.heat.push(new Map());

@@ -3,6 +3,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const STRATA = data.strata, SHARES = data.shares, CPU = SHARES.findIndex(s => s.letter === "C");
+const LOST_KINDS = data.lost_kinds;
 const KINDS = Object.fromEntries(data.kinds.map(k => [k.code, k.name]));
 
 let model = null, state = null, selected = null, panels = [], framed = false;
@@ -19,6 +20,7 @@ function redraw() {
 	framed = false;
 	if (!model || !model.bins.length)
 		return;
+	Picture.measure();
 	compute();
 	for (const p of panels)
 		if (p.of && p.of.prepare)
@@ -109,6 +111,7 @@ function report() {
 		losses.open = false;
 	document.querySelectorAll("#tables table").forEach(enhance);
 	panelsMake();
+	findingsLink();
 	addEventListener("hashchange", () => {
 		state = stateOfHash(location.hash, model, SHARES);
 		show({ from: state.from, to: state.to });

@@ -9,6 +9,7 @@
 // examples    single operations
 // latencies   rows of operations or requests: for each bin a Map of counts by half octave
 // disks       name, and for each kind of requests and bin the sums
+// losses      by bin: how many of each kind of losses, or null
 
 const KEYS = ["operation", "call", "file", "directory", "process", "pid", "disk", "cgroup"];
 const OTHER_FILES = "(other files)", OTHER_PROCESSES = "(other processes)", UNKNOWN = "?";
@@ -142,12 +143,32 @@ function disksOf(data, names, n) {
 	return [...disks.values()];
 }
 
+/* The losses of each bin: a number for each kind, or null. */
+function lossesOf(data, n) {
+	const losses = new Array(n).fill(null);
+	for (const { kind, cells } of data.losses) {
+		const p = new Packed(cells);
+		for (let bin = 0; p.more;) {
+			bin += p.next();
+			losses[bin] = losses[bin] || new Array(data.lost_kinds.length).fill(0);
+			losses[bin][kind] += p.next();
+		}
+	}
+	return losses;
+}
+
+/* The losses of the bins from @first to before @end in words; "": none. */
+function lossWords(losses, kinds, first, end) {
+	const words = kinds.map((k, i) => [k.what, sum(losses.slice(first, end).map(l => l ? l[i] : 0))]).filter(([what, n]) => n && what);
+	return words.map(([what, n]) => `${countText(n)} ${what}`).join(", ");
+}
+
 function modelOfReport(data) {
 	const names = new Names(data), shares = data.shares.length, bins = binsOf(data.bins, data.bin_ns, data.duration_ns);
 	const { combos, cells } = cellsOf(data, names, bins, shares);
 	return {
 		begin: 0, end: data.duration_ns, bins, combos, cells, names, shares, p99: names.p99,
 		examples: examplesOf(data, names, shares), latencies: latenciesOf(data, names, bins.length),
-		disks: disksOf(data, names, bins.length), label: null,
+		disks: disksOf(data, names, bins.length), losses: lossesOf(data, bins.length), label: null,
 	};
 }

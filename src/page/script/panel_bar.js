@@ -46,11 +46,14 @@ function barPanel(parent) {
 	const has = model.live || model.combos.some(c => c.isPseudo);
 	link.addEventListener("click", () => copyText(location.href, link));
 	pause.addEventListener("click", () => model.live.pause(pause));
-	parent.append(make("div", { class: "range" }, text, list,
+	const lost = make("span", { class: "lost", id: "part-lost" });
+	parent.append(make("div", { class: "range" }, text, lost, list,
 		make("label", { hidden: !has }, system, " with /proc, /sys"), whole, model.live ? pause : link));
 	return { draw() {
 		const { all, threads } = selected, time = timeOf(threads.time, state.share);
 		text.textContent = `${rangeText()}: ${all.about ? "about " : ""}${timeText(time)} in I/O, ${countText(all.count)} operations`;
+		const words = lossWords(model.losses, LOST_KINDS, selected.first, selected.end);
+		lost.textContent = words && `lost at the times marked: ${words}`;
 		list.replaceChildren(...chips());
 		whole.hidden = selected.isWhole && !list.childElementCount && !state.open && !state.find;
 		system.checked = state.system;

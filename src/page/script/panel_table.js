@@ -25,11 +25,22 @@ const COLUMNS = [
 	{ name: "bytes", title: "bytes", value: r => r.sums.bytes, text: n => n ? bytesText(n) : "-" },
 ];
 
+/* The 99th percentile of a row, and whether the page knows only what it is at most. A filter by another key chooses some
+ * operations of a row, whose percentile is not known. */
+function p99Of(row) {
+	const others = Object.keys(state.filters).some(k => k !== state.by);
+	if (others)
+		return { p99: null, atMost: false };
+	const exact = selected.isWhole ? model.p99[state.by].get(row.name) ?? null : null;
+	if (exact !== null || state.by !== "operation")
+		return { p99: exact, atMost: false };
+	return { p99: p99AtMost(model, row.name, selected.first, selected.end, row.sums.max), atMost: true };
+}
+
 /* The rows of the table, in its order. */
 function tableRows(sorted) {
-	const all = timeOf(selected.all.time, state.share), known = selected.isWhole && !Object.keys(state.filters).length;
-	const rows = rowsOf(selected.groups, state.share).map(r =>
-		({ ...r, part: all ? r.ns / all : 0, p99: known ? model.p99[state.by].get(r.name) ?? null : null }));
+	const all = timeOf(selected.all.time, state.share);
+	const rows = rowsOf(selected.groups, state.share).map(r => ({ ...r, ...p99Of(r), part: all ? r.ns / all : 0 }));
 	const wanted = state.find.toLowerCase(), found = rows.filter(r => r.name.toLowerCase().includes(wanted));
 	if (sorted.name === "name")
 		return found.sort((a, b) => a.name < b.name ? -1 : 1);
@@ -45,8 +56,9 @@ function tableRow(row, most) {
 	return make("tr", { class: on ? "on" : null }, make("th", { scope: "row" }, name),
 		make("td", { class: "where", "data-shares": row.sums.time.join(" ") }, shareBar(row.sums.time, row.ns / (most || 1))),
 		...COLUMNS.map(c => {
-			const v = c.value(row);
-			return make("td", { class: "n " + c.name, "data-v": v, "data-title": c.title }, v === null ? "-" : about + c.text(v));
+			const v = c.value(row), text = v === null ? "-" : c.text(v);
+			const before = c.name === "p99_ns" ? row.atMost ? "≤ " : "" : about;
+			return make("td", { class: "n " + c.name, "data-v": v, "data-title": c.title }, text === "-" ? text : before + text);
 		}));
 }
 
@@ -85,7 +97,8 @@ function tablePanel(parent) {
 
 /* All rows, not only those shown. */
 function csvOf(rows) {
-	const titles = [state.by, ...COLUMNS.map(c => c.name), ...SHARES.map(s => s.name.replace(/ /g, "_") + "_ns")];
+	const atMost = rows.some(r => r.atMost);
+	const titles = [state.by, ...COLUMNS.map(c => atMost && c.name === "p99_ns" ? "p99_at_most_ns" : c.name), ...SHARES.map(s => s.name.replace(/ /g, "_") + "_ns")];
 	return [titles, ...rows.map(r => [r.name, ...COLUMNS.map(c => c.value(r) ?? ""), ...r.sums.time])]
 		.map(line => line.map(csvCell).join(",")).join("\n") + "\n";
 }

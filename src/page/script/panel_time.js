@@ -47,6 +47,7 @@ function overviewPanel(parent) {
 		from: () => model.begin, to: () => model.end,
 		draw(p) {
 			drawStack(p, mostInProgress(0, model.bins.length));
+			p.lost();
 			const a = p.x(state.from), b = p.x(state.to), c = p.ctx;
 			c.fillStyle = colour("--paper");
 			c.globalAlpha = 0.65;

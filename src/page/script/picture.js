@@ -14,22 +14,31 @@ function make(tag, attributes, ...children) {
 	return e;
 }
 
+/* Colours by name. The browser computes the style of the page anew for each one read, so each is read once for a
+ * redraw. */
+const coloursRead = new Map();
+
 function colour(name) {
-	return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+	if (!coloursRead.has(name))
+		coloursRead.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+	return coloursRead.get(name);
 }
 
 /* The colours of all shares, in their order, as they are now. */
 const shareColours = () => SHARES.map(s => colour("--" + s.letter));
 
-/* Draws a canvas as sharp as the screen; returns its context, or null if it is not shown. */
-function canvasBegin(canvas, height) {
-	const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth, c = canvas.getContext("2d");
+/* Makes a canvas as sharp as the screen, and empty; returns its context, or null if it is not shown. */
+function canvasBegin(canvas, width, height) {
+	const ratio = window.devicePixelRatio || 1, c = canvas.getContext("2d");
 	if (!width)
 		return null;
-	canvas.width = width * ratio;
-	canvas.height = height * ratio;
-	canvas.style.height = height + "px";
-	c.scale(ratio, ratio);
+	if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+		canvas.width = Math.round(width * ratio);
+		canvas.height = Math.round(height * ratio);
+		canvas.style.height = height + "px";
+	}
+	c.setTransform(ratio, 0, 0, ratio, 0, 0);
+	c.clearRect(0, 0, width, height);
 	c.font = "12px system-ui, sans-serif";
 	return c;
 }
@@ -51,9 +60,17 @@ class Picture {
 		this.figure = make("figure", { class: of.name }, make("figcaption", {}, this.title, " ", this.note, this.reading),
 			make("div", { class: "canvas" }, this.canvas, this.line));
 		this.drag = null;
+		this.width = 0;
 		parent.append(this.figure);
 		this.listen();
 		Picture.all.push(this);
+	}
+	// Reads what the browser has to compute from the page, of all pictures, before anything is drawn: a read after a
+	// change of the page makes the browser lay the page out anew.
+	static measure() {
+		coloursRead.clear();
+		for (const p of Picture.all)
+			p.width = p.canvas.clientWidth;
 	}
 	get from() {
 		return this.of.from ? this.of.from() : state.from;
@@ -69,11 +86,11 @@ class Picture {
 	}
 	draw() {
 		const height = typeof this.of.height === "function" ? this.of.height() : this.of.height;
-		this.ctx = canvasBegin(this.canvas, height);
+		this.ctx = canvasBegin(this.canvas, this.width, height);
 		if (!this.ctx || !model.bins.length)
 			return;
-		this.left = this.canvas.clientWidth < 500 ? 58 : 66;
-		this.inner = this.canvas.clientWidth - this.left - 6;
+		this.left = this.width < 500 ? 58 : 66;
+		this.inner = this.width - this.left - 6;
 		this.high = 4;
 		this.low = height - (this.of.axis ? 20 : 3);
 		this.of.draw(this);
@@ -96,6 +113,14 @@ class Picture {
 		this.ctx.fillRect(a, this.high, b - a, this.low - this.high);
 		this.ctx.globalAlpha = 1;
 	}
+	// A bar on the axis, where events were lost.
+	lost() {
+		this.ctx.fillStyle = colour("--lost");
+		this.eachBin((bin, x, w) => {
+			if (model.losses[bin.i])
+				this.ctx.fillRect(x, this.low - 2, Math.max(w, 2), 5);
+		});
+	}
 	axis() {
 		const c = this.ctx, step = niceStep(this.to - this.from, this.inner / 90), text = model.label || axisTime(this.to, step);
 		c.fillStyle = colour("--soft");
@@ -113,6 +138,7 @@ class Picture {
 		c.moveTo(this.left, this.low + 0.5);
 		c.lineTo(this.left + this.inner, this.low + 0.5);
 		c.stroke();
+		this.lost();
 	}
 	// Lines and labels of an axis upwards, from 0 to @most.
 	upwards(most, text, binary) {
@@ -173,8 +199,9 @@ class Picture {
 			p.crosshair();
 	}
 	text(ns, y) {
-		const bin = model.bins[binAt(model, ns)];
-		return `${model.label ? model.label(bin.start) : "at " + timeText(bin.start)}: ${this.of.read(ns, y, this, bin)}`;
+		const bin = model.bins[binAt(model, ns)], lost = lossWords(model.losses, LOST_KINDS, bin.i, bin.i + 1);
+		return `${model.label ? model.label(bin.start) : "at " + timeText(bin.start)}: ${this.of.read(ns, y, this, bin)}` +
+			(lost && `; lost here: ${lost}`);
 	}
 	dragged(e, ns, y) {
 		const d = this.drag;

@@ -99,6 +99,25 @@ function selectCells(model, state, by, cpu) {
 	return { first, end, isWhole, all, threads, requests, held, groups, progress, combos };
 }
 
+/* A time that 99 of 100 operations @name which ended in the bins shown did not exceed: the end of its half octave in the
+ * map of latencies, or the longest. Returns null if the operation has no such map. */
+function p99AtMost(model, name, first, end, max) {
+	const row = model.latencies.find(r => !r.isRequest && r.name === name), counts = new Map();
+	if (!row)
+		return null;
+	for (let i = first; i < end; i++)
+		for (const [half, n] of row.heat[i])
+			counts.set(half, (counts.get(half) || 0) + n);
+	const all = sum([...counts.values()]);
+	let below = 0;
+	for (const half of [...counts.keys()].sort((a, b) => a - b)) {
+		below += counts.get(half);
+		if (below >= 0.99 * all)
+			return half === HALVES - 1 ? max : Math.min(halfBegin(half + 1), max);
+	}
+	return null;
+}
+
 /* The time that the page is about: of all shares, or of one. */
 const timeOf = (time, share) => share >= 0 ? time[share] : sum(time);
 
