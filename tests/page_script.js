@@ -19,6 +19,13 @@ function load() {
 
 const page = load();
 
+/* The script of the live page, without its panels. */
+function loadLive() {
+	const files = ["format", "unpack", "model", "select", "state", "live"].map(n => fs.readFileSync(path.join(folder, "script", n + ".js"), "utf8"));
+	const data = dataOf(), context = vm.createContext({ atob, SHARES: data.shares, LOST_KINDS: data.lost_kinds, KINDS: { R: "read" } });
+	return vm.runInContext(files.join("\n") + "\n({ modelOfLive, secondAdd, KEPT })", context);
+}
+
 /* As show/page_pack.c packs numbers. */
 function pack(numbers) {
 	const bytes = [];
@@ -125,6 +132,41 @@ test("model: losses are in their bins, and words name those of a part", () => {
 	assert.deepEqual(m.losses.map(l => l && [...l]), [null, [23, 0, 0], null, [101, 0, 1009]]);
 	assert.equal(page.lossWords(m.losses, data.lost_kinds, 0, 4), "124 records found no room, 1,009 operations");
 	assert.equal(page.lossWords(m.losses, data.lost_kinds, 2, 3), "");
+});
+
+/* One second of a machine where each second has other processes and files; none in some seconds. */
+function secondOf(i) {
+	const strata = { device: 1000 + i, vfs: 10 }, idle = i % 1000 >= 200 && i % 1000 < 850;
+	const op = (name, key) => ({ op: name, call: null, fs: "ext4", key, comm: `p${i}`, container: null, count: 3, errors: 0, bytes: 512, max_ns: 900,
+		total_ns: 1010 + i, thread_ns: 1010 + i, strata, hist: [[512, 1023, 3]] });
+	return { time: new Date(1.7e12 + 1000 * i).toISOString(), duration_ns: 1e9, by: "pid", lost: { ring: i % 7 ? 0 : 1 }, missing: [],
+		ops: idle ? [] : Array.from({ length: 5 }, (_, k) => op("read", String(1000 * i + k))),
+		requests: idle ? [] : [{ dev: `sd${i % 3}`, op: "R", count: 1, errors: 0, bytes: 512, tag_ns: 1, queue_ns: 2, device_ns: 3, hist: [[64, 127, 1]] },
+			{ dev: `loop${i}`, op: "R", count: 1, errors: 0, bytes: 512, tag_ns: 1, queue_ns: 2, device_ns: 3, hist: [] }],
+		in_progress: idle ? [] : [{ op: "fsync", fs: "ext4", age_ns: 3e8, stratum: "device", dev: "sda", pid: i, tid: i, comm: "p", file: `/f${i}` }] };
+}
+
+test("live: an hour of seconds takes no more memory than ten minutes, whatever they have", () => {
+	const live = loadLive(), m = live.modelOfLive(), sizes = [], heaps = [];
+	require("node:v8").setFlagsFromString("--expose-gc");
+	const gc = vm.runInNewContext("gc");
+	const size = () => [m.cells, m.examples, m.latencies, m.disks, m.bins, m.losses, m.names.operations].map(l => l.length).concat(m.byId.size);
+	for (let i = 0; i < 3600; i++) {
+		assert.ok(live.secondAdd(m, secondOf(i)));
+		// as many seconds with I/O are in the last ten minutes, each 1000 seconds
+		if (i % 1000 === 150) {
+			gc();
+			sizes.push(size());
+			heaps.push(process.memoryUsage().heapUsed);
+		}
+	}
+	assert.equal(m.bins.length, live.KEPT);
+	assert.deepEqual(sizes[3], sizes[1]);
+	assert.deepEqual(sizes[2], sizes[1]);
+	assert.ok(heaps[3] < heaps[1] * 1.1, heaps.join(" "));
+	// what is shown are the last ten minutes, and no second is there twice
+	assert.ok(m.cells.every(c => m.bins[c.bin.i] === c.bin) && m.losses.length === m.bins.length);
+	assert.ok(!live.secondAdd(m, secondOf(3599)));
 });
 
 test("findings: a link has the operation and the key that the page knows, else the time", () => {

@@ -92,7 +92,7 @@ function secondForget(m) {
 	const gone = m.bins.shift();
 	m.losses.shift();
 	m.bins.forEach((b, i) => { b.i = i; });
-	m.cells.splice(0, m.cells.findIndex(c => c.bin !== gone));
+	m.cells = m.cells.filter(c => c.bin !== gone);
 	for (const row of m.latencies)
 		row.heat.shift();
 	for (const disk of m.disks)
