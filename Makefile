@@ -108,7 +108,7 @@ $(B)/terminfo.h: Makefile
 		END { printf "{ \"%s\", \"%s\" },\n", t, b }' || exit; done >$@
 
 # The parts of an HTML page; see show/page.c.
-$(B)/page_head.html: $(wildcard src/page/* src/page/script/*)
+$(B)/page_head.html: $(wildcard src/page/* src/page/script/*) src/base/share.h
 	$(Q)src/page/assemble $(B)
 
 $(O)/show/screen.o: $(B)/terminfo.h

@@ -72,49 +72,48 @@ enum { OP_COPY_TO = 255 };
  *   the end of the id, and the name as typed, printed and stored in JSON
  *   the label in text
  *   the letter of its segments in the order of time
- *   its share (enum share), which also gives its colour in pages
- *   its colour on terminals (enum paint)
+ *   its share (enum share), which also gives its colour
  *   its rank among the columns of joined requests: in short lines the highest is left out first
  *   the words for an operation that spent most of its time in it; NULL: those of its share
  *   the activity of the thread in it, for the manual
  */
 /* clang-format off */
 #define STRATUM_LIST(ROW)                                                                          \
-	ROW(SYSCALL, syscall, "syscall", 'C', CPU, CPU, 8, NULL,                                   \
+	ROW(SYSCALL, syscall, "syscall", 'C', CPU, 8, NULL,                                        \
 	    "on CPU in the call, or in the exception of a page fault, outside the layers below")   \
-	ROW(VFS, vfs, "vfs", 'C', CPU, CPU, 9, NULL,                                               \
+	ROW(VFS, vfs, "vfs", 'C', CPU, 9, NULL,                                                    \
 	    "on CPU in the VFS, outside the file system")                                          \
-	ROW(FS, fs, "fs", 'C', CPU, CPU, 7, NULL,                                                  \
+	ROW(FS, fs, "fs", 'C', CPU, 7, NULL,                                                       \
 	    "on CPU in the file system, shown under the file system's name, and in the "           \
 	    "functions it calls (page cache, copying, submission of I/O)")                         \
-	ROW(THROTTLE, throttle, "throttle", 't', OTHER, QUEUE, 14, "throttled",                    \
+	ROW(THROTTLE, throttle, "throttle", 't', OTHER, 14, "throttled",                           \
 	    "asleep because it had dirtied too much memory, or because a limit of "                \
 	    "its cgroup (io.max) held its I/O back")                                               \
-	ROW(TAG, tag, "tag", 'g', QUEUE, QUEUE, 13, NULL,                                          \
+	ROW(TAG, tag, "tag", 'g', QUEUE, 13, NULL,                                                 \
 	    "asleep until there was a request for its I/O: no tag was free, or a limit "           \
 	    "held the I/O back")                                                                   \
-	ROW(QUEUE, queue, "queue", 'q', QUEUE, QUEUE, 6, NULL,                                     \
+	ROW(QUEUE, queue, "queue", 'q', QUEUE, 6, NULL,                                            \
 	    "asleep while its request waited in the queue before the driver")                      \
-	ROW(DEVICE, device, "device", 'D', DEVICE, DEVICE, 1, NULL,                                \
+	ROW(DEVICE, device, "device", 'D', DEVICE, 1, NULL,                                        \
 	    "asleep while driver and device worked on its request")                                \
-	ROW(COMPLETE, complete, "wake-up", 'w', OTHER, DEVICE, 15, "waiting for the wake-up",      \
+	ROW(COMPLETE, complete, "wake-up", 'w', OTHER, 15, "waiting for the wake-up",              \
 	    "asleep from the request's completion (an interrupt) to the wake-up")                  \
-	ROW(RUNQ, runq, "run queue", 'r', RUNQ, RUNQ, 5, NULL,                                     \
+	ROW(RUNQ, runq, "run queue", 'r', RUNQ, 5, NULL,                                           \
 	    "woken, but waiting for a CPU")                                                        \
-	ROW(PREEMPT, preempt, "preempted", 'p', RUNQ, RUNQ, 16, NULL,                              \
+	ROW(PREEMPT, preempt, "preempted", 'p', RUNQ, 16, NULL,                                    \
 	    "runnable, but taken off its CPU")                                                     \
-	ROW(HELPER, helper, "kernel thread", 'k', HELPER, OTHER, 10, NULL,                         \
+	ROW(HELPER, helper, "kernel thread", 'k', HELPER, 10, NULL,                                \
 	    "asleep while a kernel thread worked for it (journal, loop device, device mapper, "    \
 	    "workqueue); the kernel thread's own waits for a request or a CPU count as such")      \
-	ROW(SLEEP, sleep, "sleep", 's', OTHER, OTHER, 4, "asleep",                                 \
+	ROW(SLEEP, sleep, "sleep", 's', OTHER, 4, "asleep",                                        \
 	    "asleep for any other reason")                                                         \
-	ROW(LOCK, lock, "lock", 'l', LOCK, OTHER, 3, NULL,                                         \
+	ROW(LOCK, lock, "lock", 'l', LOCK, 3, NULL,                                                \
 	    "asleep for a kernel lock (of an inode, a journal ...) held by another "               \
 	    "thread; before Linux 5.19 part of sleep")                                             \
-	ROW(SERVER, server, "server", 'S', SERVER, DEVICE, 11, NULL,                               \
+	ROW(SERVER, server, "server", 'S', SERVER, 11, NULL,                                       \
 	    "asleep from sending a request to a file server or a daemon (NFS, SMB, 9p, "           \
 	    "FUSE, virtiofs ...) until the answer")                                                \
-	ROW(REAP, reap, "reap", 'R', OTHER, OTHER, 17,                                             \
+	ROW(REAP, reap, "reap", 'R', OTHER, 17,                                                    \
 	    "complete, not yet fetched by the program",                                            \
 	    "busy in the kernel, while the completion of its finished request of "                 \
 	    "io_uring lay in the ring")

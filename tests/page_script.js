@@ -227,7 +227,12 @@ function styles() {
 	const css = fs.readFileSync(path.join(folder, "page.css"), "utf8");
 	const of = text => Object.fromEntries([...text.matchAll(/--(\w+): (#[0-9a-f]{6})/g)].map(m => [m[1], m[2]]));
 	const [first, second] = css.split("@media (prefers-color-scheme: dark)");
-	return [of(first), of(second.split("* {")[0])];
+	// the colours of shares, and those of terminals, are in the program's list
+	const list = fs.readFileSync(path.join(folder, "..", "base", "share.h"), "utf8");
+	const shares = [...list.matchAll(/^\tROW\([A-Z]+, "[^"]+", '(.)', "(#[0-9a-f]{6})", "(#[0-9a-f]{6})", (\d+)/gm)];
+	assert.equal(shares.length, 8);
+	assert.equal(new Set(shares.map(s => s[4])).size, 8);
+	return [of(first), of(second.split("* {")[0])].map((style, i) => ({ ...style, ...Object.fromEntries(shares.map(s => [s[1], s[2 + i]])) }));
 }
 
 test("colours: marks have a contrast of 3, text of 4.5, and any two shares differ for all eyes", () => {

@@ -55,7 +55,7 @@ const char *op_noun(unsigned int op, uint64_t n)
 	return op < OP_N && nouns[op][0] ? nouns[op][n != 1] : n == 1 ? "operation" : "operations";
 }
 
-#define STRATUM_TERM(id, name, label, letter, share, paint, rank, mostly, help)                    \
+#define STRATUM_TERM(id, name, label, letter, share, rank, mostly, help)                           \
 	[ST_##id] = { #name, label, help },
 
 const struct opt_term strata_terms[] = { STRATUM_LIST(STRATUM_TERM){} };

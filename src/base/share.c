@@ -3,19 +3,14 @@
 
 #include <stdbool.h>
 
+#define SHARE_ROW(id, name, letter, light, dark, colour, mostly)                                   \
+	[SHARE_##id] = { name, mostly, letter, colour },
+
 static const struct {
 	const char *name, *mostly;
 	char letter;
-} shares[SHARE_N] = {
-	[SHARE_CPU] = { "cpu", "on CPU", 'C' },
-	[SHARE_DEVICE] = { "device", "waiting for the device", 'D' },
-	[SHARE_QUEUE] = { "queue", "waiting in the queues of the block layer", 'q' },
-	[SHARE_RUNQ] = { "waiting for a CPU", "waiting for a CPU", 'r' },
-	[SHARE_HELPER] = { "kernel thread", "waiting for a kernel thread", 'k' },
-	[SHARE_LOCK] = { "lock", "waiting for a lock", 'l' },
-	[SHARE_SERVER] = { "server", "waiting for the server", 'S' },
-	[SHARE_OTHER] = { "other", "throttled or asleep", 'o' },
-};
+	unsigned char colour;
+} shares[SHARE_N] = { SHARE_LIST(SHARE_ROW) };
 
 #define STRATUM_SHARE(id, name, label, letter, share, ...) [ST_##id] = SHARE_##share,
 
@@ -34,6 +29,11 @@ const char *share_mostly(enum share s)
 char share_letter(enum share s)
 {
 	return shares[s].letter;
+}
+
+unsigned int share_colour(enum share s)
+{
+	return shares[s].colour;
 }
 
 enum share stratum_share(unsigned int st)

@@ -7,21 +7,34 @@
 
 #include "event.h"
 
-enum share {
-	SHARE_CPU,
-	SHARE_DEVICE,
-	SHARE_QUEUE,
-	SHARE_RUNQ,
-	SHARE_HELPER,
-	SHARE_LOCK,
-	SHARE_SERVER,
-	SHARE_OTHER,
-	SHARE_N,
-};
+/*
+ * The list of all shares. A row has:
+ *   the end of the id, the name in text, the letter in bars
+ *   its colour on a light and on a dark page, which src/page/assemble reads here: contrast 3 or
+ * more its colour of the same hue among the 16 of a terminal: these follow the user's theme the
+ * words for an operation that spent most of its time in it
+ */
+/* clang-format off */
+#define SHARE_LIST(ROW)                                                                            \
+	ROW(CPU, "cpu", 'C', "#2c61d2", "#a7caf6", 12, "on CPU")                                   \
+	ROW(DEVICE, "device", 'D', "#c2821a", "#fa8a00", 3, "waiting for the device")              \
+	ROW(QUEUE, "queue", 'q', "#464903", "#f9fd86", 11,                                         \
+	    "waiting in the queues of the block layer")                                            \
+	ROW(RUNQ, "waiting for a CPU", 'r', "#8e2684", "#a447b4", 5, "waiting for a CPU")          \
+	ROW(HELPER, "kernel thread", 'k', "#28a660", "#19f5b2", 2, "waiting for a kernel thread")  \
+	ROW(LOCK, "lock", 'l', "#4a041a", "#df2333", 1, "waiting for a lock")                      \
+	ROW(SERVER, "server", 'S', "#0f019e", "#604cff", 4, "waiting for the server")              \
+	ROW(OTHER, "other", 'o', "#8d9298", "#89818a", 8, "throttled or asleep")
+/* clang-format on */
+
+#define SHARE_ID(id, ...) SHARE_##id,
+
+enum share { SHARE_LIST(SHARE_ID) SHARE_N };
 
 const char *share_name(enum share s);
 const char *share_mostly(enum share s);  /* "waiting for the device" */
 char share_letter(enum share s);         /* in the bars of the column "where it went" */
+unsigned int share_colour(enum share s); /* on terminals, 0 to 15 */
 unsigned int share_strata(enum share s); /* set of 1 << stratum */
 uint64_t share_ns(enum share s, const uint64_t strata[ST_N]);
 

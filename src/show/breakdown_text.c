@@ -184,7 +184,8 @@ static int site_put(struct text_out *o, const struct breakdown_view *v, const st
 		return -ENOMEM;
 	if (n > most + !v->form.rows_max)
 		n = most;
-	text_put(o, "%ssleep, by where%s\n", view_paint(v, PAINT_TITLE), view_paint(v, PAINT_OFF));
+	text_put(o, "%ssleep, by where%s\n", view_paint(v, PAINT_TITLE).s,
+		 view_paint(v, PAINT_OFF).s);
 	columns_text(o, &t, (const void *const *)rows, n);
 	if (n < sn->n_sites)
 		text_put(o, "%s more; %s\n", text_count(sn->n_sites - n).s, view_more(v));
@@ -253,7 +254,7 @@ static void put_title(struct text_out *o, const struct breakdown_view *v, const 
 
 	text_fit(fit, sizeof(fit), title, v->form.terminal ? view_width(v) - room : TITLE_CAP,
 		 TEXT_CUT_MIDDLE);
-	text_put(o, "\n%s%s%s", view_paint(v, PAINT_TITLE), fit, view_paint(v, PAINT_OFF));
+	text_put(o, "\n%s%s%s", view_paint(v, PAINT_TITLE).s, fit, view_paint(v, PAINT_OFF).s);
 }
 
 /* Writes the bytes read from devices, if they differ from the bytes asked for. */

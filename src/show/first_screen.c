@@ -246,9 +246,9 @@ static void put_answer(struct text_out *o, const struct breakdown_view *v,
 	char text[FIRST_SCREEN_ANSWER];
 
 	first_screen_answer(text, sizeof(text), v, sn, rows);
-	text_put(o, "%s", view_paint(v, PAINT_TITLE));
+	text_put(o, "%s", view_paint(v, PAINT_TITLE).s);
 	view_wrap(o, v, text);
-	text_put(o, "%s", view_paint(v, PAINT_OFF));
+	text_put(o, "%s", view_paint(v, PAINT_OFF).s);
 }
 
 /* Writes "o other 12 % (wake-up 9 %)", with the largest stratum of "other". */
@@ -391,7 +391,7 @@ static void put_waterfall(struct text_out *o, const struct breakdown_view *v,
 	char name[NAME];
 
 	view_row_name(name, sizeof(name), v, r, columns_for(v, TITLE_COLUMNS - 1));
-	text_put(o, "\n%s%s%s", view_paint(v, PAINT_TITLE), name, view_paint(v, PAINT_OFF));
+	text_put(o, "\n%s%s%s", view_paint(v, PAINT_TITLE).s, name, view_paint(v, PAINT_OFF).s);
 	w.at = text_width(name);
 	if (view_is_narrow(v))
 		w.indent = 2;

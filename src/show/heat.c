@@ -154,7 +154,7 @@ void heat_draw(const struct heat *h, int y, int x, int width, int height)
 	for (int i = r.low + (r.high - r.low) / r.step * r.step; i >= r.low; i -= r.step, y++) {
 		heat_row(h, &r, i, shown, line);
 		screen_cell_right(y, x, LABEL, STYLE_DIM, text_ns(1ULL << i).s);
-		screen_put(y, x + LABEL + 1, shown, STYLE_DEVICE, line);
+		screen_put(y, x + LABEL + 1, shown, STYLE_SHARE + SHARE_DEVICE, line);
 	}
 }
 

@@ -17,7 +17,7 @@ enum {
 
 #define JOINED_SUM(field) .kind = VALUE_TIME, .at = offsetof(struct join_row, field)
 #define JOINED_MEAN(i)    .kind = VALUE_TIME, .at = offsetof(struct join_row, mean_ns[i])
-#define STRATUM_COLUMN(id, name, label, letter, share, paint, rank_, ...)                          \
+#define STRATUM_COLUMN(id, name, label, letter, share, rank_, ...)                                 \
 	{ NULL,                                                                                    \
 	  "s." #name,                                                                              \
 	  JOINED_MEAN(4 + ST_##id),                                                                \
@@ -99,9 +99,9 @@ static void put_answer(struct text_out *o, const struct breakdown_view *v, const
 	if (rest)
 		snprintf(text + len, sizeof(text) - len, ", rest %s",
 			 view_time(v, rest / r->count).s);
-	text_put(o, "%s", view_paint(v, PAINT_TITLE));
+	text_put(o, "%s", view_paint(v, PAINT_TITLE).s);
 	view_wrap(o, v, text);
-	text_put(o, "%s", view_paint(v, PAINT_OFF));
+	text_put(o, "%s", view_paint(v, PAINT_OFF).s);
 }
 
 static void put_table(struct text_out *o, const struct breakdown_view *v, const struct join *joined)

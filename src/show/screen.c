@@ -273,17 +273,10 @@ static void restore_prepare(void)
 		restore_putc('\n');
 }
 
-/* People with any colour vision can tell blue, yellow, cyan and magenta apart on black or white,
- * and the text says the same anyway. */
+/* The colours of shares: bright ones are bold where a terminal has eight colours. The text beside a
+ * bar says the same as its colour. */
 static void attributes_set(bool color)
 {
-	static const short colors[STYLE_N] = {
-		[STYLE_CPU] = COLOR_CYAN,
-		[STYLE_QUEUE] = COLOR_YELLOW,
-		[STYLE_DEVICE] = COLOR_BLUE,
-		[STYLE_OTHER] = COLOR_MAGENTA,
-	};
-
 	screen.attributes[STYLE_BOLD] = A_BOLD;
 	screen.attributes[STYLE_DIM] = A_DIM;
 	screen.attributes[STYLE_TITLES] = A_REVERSE;
@@ -292,11 +285,12 @@ static void attributes_set(bool color)
 		return;
 	start_color();
 	use_default_colors();
-	for (short i = 0; i < STYLE_N; i++) {
-		if (!colors[i])
-			continue;
-		init_pair(i, colors[i], -1);
-		screen.attributes[i] = COLOR_PAIR(i);
+	for (short i = 0; i < SHARE_N; i++) {
+		short colour = share_colour(i);
+		bool bold = colour >= 8 && COLORS < 16;
+
+		init_pair(i + 1, bold ? colour - 8 : colour, -1);
+		screen.attributes[STYLE_SHARE + i] = COLOR_PAIR(i + 1) | (bold ? A_BOLD : 0);
 	}
 }
 

@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "base/columns.h"
+#include "base/share.h"
 
 struct reason;
 
@@ -27,11 +28,8 @@ enum screen_style {
 	STYLE_DIM,
 	STYLE_TITLES, /* a whole line in reverse */
 	STYLE_SELECTED,
-	STYLE_CPU,
-	STYLE_QUEUE,
-	STYLE_DEVICE,
-	STYLE_OTHER,
-	STYLE_N,
+	STYLE_SHARE, /* + enum share: its colour */
+	STYLE_N = STYLE_SHARE + SHARE_N,
 };
 
 /* Presses of keys without a character; see presses.h. */

@@ -168,7 +168,7 @@ static void put_title(struct text_out *o, const struct breakdown_view *v, const 
 
 	slowest_title(text + n, sizeof(text) - n, v, fs, r);
 	text_fit(fit, sizeof(fit), text, view_cut(v), TEXT_CUT_TAIL);
-	text_put(o, "\n%s%s%s\n", view_paint(v, PAINT_TITLE), fit, view_paint(v, PAINT_OFF));
+	text_put(o, "\n%s%s%s\n", view_paint(v, PAINT_TITLE).s, fit, view_paint(v, PAINT_OFF).s);
 }
 
 /* "waited 20.1 ms for a lock that dd had (pid 100, tid 101, in write)" */

@@ -10,6 +10,7 @@
 
 #include "base/names.h"
 #include "base/opts.h"
+#include "base/share.h"
 #include "host/mounts.h"
 #include "host/processes.h"
 #include "show/columns.h"
@@ -72,12 +73,17 @@ struct text_num view_clock(const struct breakdown_view *v)
 	return text_clock(v->interval.until_ns, v->interval.every_ns);
 }
 
-const char *view_paint(const struct breakdown_view *v, enum paint p)
+/* Select Graphic Rendition, ECMA-48: 30 to 37 are the eight colours, 90 to 97 the bright ones. */
+struct text_num view_paint(const struct breakdown_view *v, unsigned int paint)
 {
-	static const char *const sgr[] = { "\033[0m",  "\033[1m",  "\033[32m", "\033[33m",
-					   "\033[34m", "\033[35m", "\033[36m" };
+	unsigned int colour = paint >= PAINT_SHARE ? share_colour(paint - PAINT_SHARE) : 0;
+	struct text_num t = {};
 
-	return v->form.color ? sgr[p] : "";
+	if (v->form.color && paint >= PAINT_SHARE)
+		snprintf(t.s, sizeof(t.s), "\033[%um", colour < 8 ? 30 + colour : 82 + colour);
+	else if (v->form.color)
+		snprintf(t.s, sizeof(t.s), "\033[%um", paint == PAINT_TITLE);
+	return t;
 }
 
 void view_line(struct text_out *o, const struct breakdown_view *v, const char *safe)
@@ -169,22 +175,14 @@ void view_requests(struct text_out *o, const struct breakdown_view *v,
 	columns_text(o, &t, (const void *const *)rows->rqs, n);
 }
 
-#define STRATUM_LOOK(id, name, label, letter, share, paint, rank, mostly, help)                    \
-	[ST_##id] = { PAINT_##paint, mostly },
+#define STRATUM_LOOK(id, name, label, letter, share, rank, mostly, help) [ST_##id] = mostly,
 
-static const struct {
-	enum paint paint;
-	const char *mostly; /* NULL: as its share */
-} looks[ST_N] = { STRATUM_LIST(STRATUM_LOOK) };
-
-enum paint stratum_paint(unsigned int st)
-{
-	return looks[st].paint;
-}
+/* NULL: as its share */
+static const char *const mostly_in[ST_N] = { STRATUM_LIST(STRATUM_LOOK) };
 
 const char *stratum_mostly(unsigned int st)
 {
-	return looks[st].mostly;
+	return mostly_in[st];
 }
 
 /*
@@ -299,9 +297,9 @@ static void put_stratum(struct text_out *o, const struct breakdown_view *v,
 
 	put_name(o, w->fs, st);
 	text_put(o, "%7s %10s  %s", text_percent(ns, w->total_ns).s, view_time(v, ns / w->count).s,
-		 view_paint(v, stratum_paint(st)));
+		 view_paint(v, PAINT_SHARE + stratum_share(st)).s);
 	put_bar(o, v, w, ns);
-	text_put(o, "%s\n", view_paint(v, PAINT_OFF));
+	text_put(o, "%s\n", view_paint(v, PAINT_OFF).s);
 }
 
 static void put_sum(struct text_out *o, const struct breakdown_view *v, const struct waterfall *w)

@@ -36,13 +36,9 @@ struct text_num view_clock(const struct breakdown_view *v);
 enum paint {
 	PAINT_OFF,
 	PAINT_TITLE,
-	PAINT_CPU,
-	PAINT_QUEUE,
-	PAINT_DEVICE,
-	PAINT_RUNQ,
-	PAINT_OTHER,
+	PAINT_SHARE, /* + enum share */
 };
-const char *view_paint(const struct breakdown_view *v, enum paint p);
+struct text_num view_paint(const struct breakdown_view *v, unsigned int paint);
 
 /* One line of safe text; on a terminal it is wrapped as view_wrap() does. */
 void view_line(struct text_out *o, const struct breakdown_view *v, const char *safe);
@@ -66,8 +62,6 @@ void view_requests(struct text_out *o, const struct breakdown_view *v,
 /* The figures of one row of operations, without its name. */
 void view_figures(struct text_out *o, const struct breakdown_view *v,
 		  const struct breakdown_whole *whole, const struct op_row *r);
-
-enum paint stratum_paint(unsigned int st); /* the colour of its bars */
 
 /* The words for an operation that spent most of its time in the stratum: "asleep". NULL: the words
  * of its share. */

@@ -12,6 +12,7 @@
 #include <wctype.h>
 
 #include "base/names.h"
+#include "base/share.h"
 #include "host/path.h"
 #include "host/processes.h"
 #include "show/screen.h"
@@ -418,17 +419,6 @@ static void page_list(struct top_ui *ui, int y)
 			   *ui->filter ? "no row has this text" : "no I/O");
 }
 
-static enum screen_style stratum_style(int st)
-{
-	static const enum screen_style styles[] = {
-		[PAINT_CPU] = STYLE_CPU,       [PAINT_QUEUE] = STYLE_QUEUE,
-		[PAINT_DEVICE] = STYLE_DEVICE, [PAINT_RUNQ] = STYLE_OTHER,
-		[PAINT_OTHER] = STYLE_OTHER,
-	};
-
-	return styles[stratum_paint(st)];
-}
-
 static void put_bar(int y, int x, uint64_t part, uint64_t whole, enum screen_style style)
 {
 	char bar[256];
@@ -453,7 +443,7 @@ static int put_strata(int y, const struct top_row *r, struct top_strata strata)
 			 text_percent(strata.ns[st], r->ops.total_ns).s,
 			 text_ns(strata.ns[st] / r->ops.count).s);
 		screen_put(y, 0, screen_width(), STYLE_NORMAL, text);
-		put_bar(y++, 32, strata.ns[st], r->ops.total_ns, stratum_style(st));
+		put_bar(y++, 32, strata.ns[st], r->ops.total_ns, STYLE_SHARE + stratum_share(st));
 	}
 	return y;
 }

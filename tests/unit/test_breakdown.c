@@ -15,6 +15,7 @@
 #include "base/columns.h"
 #include "base/hist.h"
 #include "base/names.h"
+#include "base/share.h"
 #include "base/text.h"
 #include "capture/slow_requests.h"
 #include "host/container.h"
@@ -684,7 +685,7 @@ static void every_table_has_each_stratum(void **state)
 
 		assert_true(*stratum_name(i) && *stratum_label(i) && *strata_terms[i].help);
 		assert_int_not_equal(stratum_letter(i), '?');
-		assert_int_not_equal(stratum_paint(i), PAINT_OFF);
+		assert_in_range(share_colour(stratum_share(i)), 1, 15);
 		for (int k = 0; k < i; k++) {
 			assert_string_not_equal(stratum_name(i), stratum_name(k));
 			assert_string_not_equal(stratum_label(i), stratum_label(k));
