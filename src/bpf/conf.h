@@ -180,6 +180,15 @@ struct made_cgroup {
 	char path[504]; /* in its hierarchy */
 };
 
+/* A process that has executed a program: its id as the tool's pid namespace numbers it, its new
+ * name, and @len bytes of its arguments, each ending with a NUL, as in /proc/PID/cmdline. */
+enum { EXECUTED_BYTES = 1024 };
+struct executed {
+	unsigned int pid, len;
+	char comm[COMM_LEN];
+	char text[EXECUTED_BYTES];
+};
+
 struct bpf_conf {
 	/* the processes to trace */
 	unsigned int tool_tgid;       /* the tool, whose I/O is not traced */

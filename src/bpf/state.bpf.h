@@ -463,6 +463,13 @@ struct {
 	__uint(max_entries, 4096);
 } wakes SEC(".maps");
 
+/* The command lines of processes that execute a program: struct executed. Written by on_command()
+ * alone; user space looks a process up there that has ended. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 19);
+} commands SEC(".maps");
+
 /* The cells of rows with a slot; see SLOT_CELL(). With conf.hists_apart, their sums only. With
  * conf.rq_in_cells, a cell may be a struct rq_cell: its slot is of a row of requests. */
 struct {

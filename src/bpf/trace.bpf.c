@@ -298,6 +298,41 @@ int on_exec(u64 *ctx)
 	return 0;
 }
 
+/*
+ * The same event, after on_exec() has tracked the process: sends the command line, since the process
+ * may be gone before user space looks for it. The arguments are in the pages that the exec has just
+ * written. User space is woken each COMMANDS_WAKE bytes. Without room, and if the pages cannot be
+ * read, user space looks for the command line all the same.
+ */
+SEC("?tp_btf/sched_process_exec")
+int on_command(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	enum { COMMANDS_WAKE = 1 << 16 };
+	struct executed *e;
+	u64 from, len;
+	u32 at;
+
+	if (!current_passes())
+		return 0;
+	from = BPF_CORE_READ(p, mm, arg_start);
+	len = BPF_CORE_READ(p, mm, arg_end) - from;
+	e = bpf_ringbuf_reserve(&commands, sizeof(*e), 0);
+	if (!e)
+		return 0;
+	e->pid = current_pid_tgid() >> 32;
+	bpf_get_current_comm(e->comm, sizeof(e->comm));
+	if (len > sizeof(e->text))
+		len = sizeof(e->text);
+	e->len = len;
+	barrier_var(len);
+	if (len > sizeof(e->text) || bpf_probe_read_user(e->text, len, (void *)from))
+		e->len = 0;
+	at = low_half((u64)e) & (COMMANDS_WAKE - 1);
+	bpf_ringbuf_submit(e, at < sizeof(*e) + 8 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
 SEC("?tp_btf/sched_process_exit")
 int on_exit(u64 *ctx)
 {

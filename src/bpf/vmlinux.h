@@ -92,6 +92,7 @@ struct sighand_struct {
 
 struct mm_struct {
 	struct file *exe_file;
+	unsigned long arg_start, arg_end;
 };
 
 struct task_struct {

@@ -15,7 +15,6 @@
 #include "host/devices.h"
 #include "host/lookup.h"
 #include "host/mounts.h"
-#include "host/processes.h"
 
 /* Fewer operations than this are not worth a span. */
 enum { SPAN_MIN = 8 };
@@ -307,10 +306,10 @@ static void command_meet(struct intake *in, const struct sent_who *who)
 {
 	char *command;
 
-	if (in->no_commands || !who->pid ||
+	if (!in->command || !who->pid ||
 	    (!known_add(&in->processes, who->pid) && who->tid != who->pid))
 		return;
-	command = process_command(who->pid);
+	command = in->command(in->arg, who);
 	if (command)
 		write_text(in, NAME_COMMAND, who->pid, 0, command);
 	free(command);

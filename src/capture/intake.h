@@ -52,9 +52,11 @@ struct intake {
 	 * Called then: the names of files are to be sent again. NULL: names are written once.
 	 */
 	void (*renew)(void *arg);
+	/* The command line of the process of @who, for the caller to free, or NULL if not known. NULL:
+	 * command lines are not written. */
+	char *(*command)(void *arg, const struct sent_who *who);
 	void *arg;        /* of all these functions */
 	uint64_t end_ns;  /* records that end later are ignored; UINT64_MAX: none */
-	bool no_commands; /* command lines are not written */
 	uint64_t unnamed; /* files so far without a name */
 	/* Is shown each operation whose kind is in .see_ops (1 << kind), and with .see_requests
 	 * each request. May be NULL. */

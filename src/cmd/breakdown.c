@@ -16,7 +16,6 @@
 #include "host/container_names.h"
 #include "host/mounts.h"
 #include "host/newfile.h"
-#include "host/processes.h"
 #include "run/io.h"
 #include "show/columns.h"
 #include "show/page.h"
@@ -211,6 +210,7 @@ static int resolve(struct run *r, struct reason *why)
 	conf->patterns = b->opts.pattern;
 	conf->minor_faults = conf->hung = true;
 	conf->records = conf->segments = b->opts.slowest_max;
+	conf->commands = (conf->records || conf->by == BY_PID) && (!b->html || b->commands);
 	return 0;
 }
 
@@ -246,7 +246,8 @@ static void on_slow_op(void *arg, const struct sent_slow_op *sent)
 		return;
 	*place = op;
 	if (!b->html || b->commands)
-		place->command = process_command(op.who.pid);
+		place->command = session_command(
+			session, op.who.pid, op.who.tid == op.who.pid ? op.who.comm : NULL);
 	if (b->n_slowest == max)
 		session_set_slow_ns(session, b->slowest[max - 1].total_ns);
 }

@@ -433,6 +433,7 @@ static int resolve(struct run *r, struct reason *why)
 		return -1;
 	conf->sent_ops = conf->segments = rec->ops || both;
 	conf->sent_requests = rec->requests || both;
+	conf->commands = !rec->recorder.no_commands;
 	conf->uncounted = !rec->breakdown;
 	conf->by = breakdown_rows_by(&rec->opts);
 	conf->meta_calls = breakdown_meta_calls(&rec->opts, conf->layer);

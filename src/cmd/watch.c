@@ -223,6 +223,7 @@ static int resolve(struct run *r, struct reason *why)
 		return -1;
 	conf->sent_ops = conf->segments = w->ops || both;
 	conf->sent_requests = w->requests || both;
+	conf->commands = !w->recorder.no_commands;
 	conf->uncounted = true;
 	conf->buffer_bytes = w->buffer_kib * 1024;
 	r->usr1_asks = true;

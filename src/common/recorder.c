@@ -72,6 +72,14 @@ static bool fs_known(void *arg, unsigned int slot, char ret_name[FS_NAME_LEN],
 	return session_fs(r->io->session, slot, ret_name, ret_probed);
 }
 
+static char *command_known(void *arg, const struct sent_who *who)
+{
+	const struct recorder *r = arg;
+
+	return session_command(r->io->session, who->pid,
+			       who->tid == who->pid ? who->comm : NULL);
+}
+
 static void names_again(void *arg)
 {
 	const struct recorder *r = arg;
@@ -121,7 +129,7 @@ void recorder_begin(struct recorder *r, struct writer *w)
 		.see_ops = r->until.ops,
 		.see_requests = r->until.requests,
 		.renew = r->for_ever ? names_again : NULL,
-		.no_commands = r->no_commands,
+		.command = r->no_commands ? NULL : command_known,
 		.arg = r,
 		.end_ns = UINT64_MAX,
 	};

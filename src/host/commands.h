@@ -2,7 +2,8 @@
 /*
  * commands.h - the command lines of processes, looked up once an interval. A process that
  * has ended keeps that of its last look-up, unless it has another name since: it executed another
- * program then, or another process has its id.
+ * program then, or another process has its id. A process that ended before it was looked up has that
+ * of its exec, if somebody told it.
  */
 #ifndef IOSTRATA_HOST_COMMANDS_H
 #define IOSTRATA_HOST_COMMANDS_H
@@ -10,6 +11,16 @@
 #include <uthash.h>
 
 #include "host/processes.h"
+
+/* The last exec of a process. */
+struct command_executed {
+	unsigned int pid;
+	char comm[COMM_LEN]; /* its name since then */
+	char *line;
+	UT_hash_handle hh;
+};
+
+enum { COMMANDS_EXECUTED = 1 << 12 }; /* so many are remembered */
 
 struct command {
 	unsigned int pid;
@@ -23,6 +34,7 @@ struct command {
 struct commands {
 	struct command *by_pid;
 	unsigned int round;
+	struct command_executed *executed; /* private: by pid, the oldest first */
 };
 
 /* Begins an interval, in which each process is looked up anew. Forgets processes that were in
@@ -33,6 +45,17 @@ void commands_begin(struct commands *c);
  * Valid until the next interval. */
 const struct command *commands_find(struct commands *c, unsigned int pid,
 				    const char comm[COMM_LEN]);
+
+/* Process @pid has executed a program, and has the name @comm since: @len bytes of arguments at
+ * @text, each ending with a NUL; at most PROCESS_COMMAND. Hostile. Without memory, nothing is
+ * remembered. */
+void commands_execute(struct commands *c, unsigned int pid, const char comm[COMM_LEN],
+		      const char *text, size_t len);
+
+/* The command line of process @pid: as it is now or, if the process has ended, as at its last exec.
+ * @comm: the name of its first thread, for this exec; NULL: any. The caller frees it. Returns NULL if it
+ * is not known. */
+char *commands_line(struct commands *c, unsigned int pid, const char *comm);
 
 void commands_done(struct commands *c);
 

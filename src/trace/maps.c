@@ -161,6 +161,8 @@ static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, 
 		return sc->follow || sc->children;
 	if (!strcmp(name, "rings") || !strcmp(name, "sent_files") || !strcmp(name, "files_sent"))
 		return sc->sent_ops || sc->sent_requests;
+	if (!strcmp(name, "commands"))
+		return sc->commands;
 	return strcmp(name, "ring") || sc->records;
 }
 

@@ -72,6 +72,8 @@ unsigned int plan_asked(const struct session_conf *conf)
 		asks |= ASK_BEHALF;
 	if (conf->by == BY_CGROUP)
 		asks |= ASK_CGROUPS;
+	if (conf->commands)
+		asks |= ASK_COMMANDS;
 	if ((asks & ASK_REQUESTS) && (conf->follow || l->n_pids || l->n_comms || l->n_cgroups ||
 				      rowmaps_rq_by(conf->by) || conf->sent_requests))
 		asks |= ASK_ISSUERS;
@@ -285,6 +287,8 @@ const struct program programs[] = {
 		   .needs = NEED_NO_LEVEL),
 	TRACEPOINT(on_cgroup_made, "cgroup_mkdir", .asks = ASK_CGROUPS),
 	TRACEPOINT(on_exec, "sched_process_exec", .asks = ASK_CALLS | ASK_CHILD, .backup = true),
+	/* after on_exec(): it tracks the process */
+	TRACEPOINT(on_command, "sched_process_exec", .asks = ASK_COMMANDS),
 	/* before on_exit(): it gives up the state of the thread */
 	URING(on_uring_exit, "sched_process_exit", 0),
 	TRACEPOINT(on_free, "sched_process_free", .asks = ASK_OUTSIDE, .needs = NEED_FIND_VMA),

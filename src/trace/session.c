@@ -253,6 +253,7 @@ struct session {
 	struct attached attached;
 	char module_gone[FUNC_NAME_LEN];
 	struct ring_buffer *ring;
+	struct ring_buffer *commands; /* NULL: not asked for */
 	struct stream stream; /* receives sent records; all 0 if none are sent */
 	struct stream_target sent;
 	int epoll;             /* of ring and stream */
@@ -294,13 +295,27 @@ static int wake_record(void *ctx, void *data, size_t len)
 	return 0;
 }
 
+static int command_record(void *ctx, void *data, size_t len)
+{
+	const struct executed *e = data;
+	struct session *s = ctx;
+
+	if (len >= sizeof(*e) && e->len <= sizeof(e->text))
+		commands_execute(&s->drain.commands, e->pid, e->comm, e->text, e->len);
+	return 0;
+}
+
 static int rings_open(struct session *s, struct reason *why)
 {
 	const struct trace_bpf *t = s->trace;
 
 	s->ring = ring_buffer__new(bpf_map__fd(t->maps.wakes), wake_record, s, NULL);
-	if (!s->ring || (s->conf.records &&
-			 ring_buffer__add(s->ring, bpf_map__fd(t->maps.ring), ring_record, s)))
+	if (s->conf.commands)
+		s->commands = ring_buffer__new(bpf_map__fd(t->maps.commands), command_record, s,
+					       NULL);
+	if (!s->ring || (s->conf.commands && !s->commands) ||
+	    (s->conf.records &&
+	     ring_buffer__add(s->ring, bpf_map__fd(t->maps.ring), ring_record, s)))
 		return load_is_limit(errno)
 			       ? load_limit_reached(why, "attach", errno)
 			       : reason_set(why, EXIT_FAILED, "cannot read the ring buffer: %s",
@@ -315,6 +330,9 @@ static int streams_open(struct session *s, const struct bpf_conf *conf, struct r
 
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll < 0 || epoll_ctl(s->epoll, EPOLL_CTL_ADD, ring_buffer__epoll_fd(s->ring), &ev))
+		err = -errno;
+	if (!err && s->commands &&
+	    epoll_ctl(s->epoll, EPOLL_CTL_ADD, ring_buffer__epoll_fd(s->commands), &ev))
 		err = -errno;
 	if (!err && (s->conf.sent_ops || s->conf.sent_requests)) {
 		if (stream_open(&s->stream, s->trace, conf, s->conf.buffer_bytes, &s->sent, why))
@@ -483,6 +501,7 @@ void session_close(struct session *s)
 	symbols_done(&s->symbols);
 	stream_close(&s->stream);
 	ring_buffer__free(s->ring);
+	ring_buffer__free(s->commands);
 	if (s->epoll >= 0)
 		close(s->epoll);
 	trace_bpf__destroy(s->trace);
@@ -582,6 +601,8 @@ int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *
 	int err;
 
 	s->live->interval++; /* programs with the old number end while rows are drained */
+	if (s->commands)
+		ring_buffer__consume(s->commands);
 	err = drain_take(&s->drain, &sn);
 
 	if (!err && s->conf.layer == LAYER_OPS)
@@ -627,6 +648,13 @@ void session_on_sent(struct session *s, session_sent_fn *record, session_sent_fn
 void session_sent_names(struct session *s)
 {
 	stream_names(&s->stream);
+}
+
+char *session_command(struct session *s, unsigned int pid, const char *comm)
+{
+	if (s->commands)
+		ring_buffer__consume(s->commands);
+	return commands_line(&s->drain.commands, pid, comm);
 }
 
 void session_names_again(struct session *s)
@@ -676,6 +704,8 @@ static void functions_attach_new(struct session *s)
 void session_beat(struct session *s)
 {
 	ring_buffer__consume(s->ring);
+	if (s->commands)
+		ring_buffer__consume(s->commands);
 	stream_consume(&s->stream);
 	drain_beat(&s->drain);
 	if (!s->attached.fs)

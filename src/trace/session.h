@@ -38,6 +38,7 @@ struct session_conf {
 	bool records;      /* session_beat() delivers slow operations */
 	bool sent_ops, sent_requests; /* each operation or request is sent; see session_on_sent() */
 	bool segments;                /* operations sent or slow have their segments */
+	bool commands;                /* session_command() knows processes that have ended */
 	bool uncounted;               /* nothing is summed up: there are no rows */
 	size_t buffer_bytes;          /* for records sent but not yet delivered */
 	bool meta_calls; /* operations of kind meta and fsync have a row for each system call */
@@ -92,6 +93,13 @@ void session_sent_names(struct session *s);
 
 /* Lets the names of all files be sent again, each with the next operation on it. */
 void session_names_again(struct session *s);
+
+/*
+ * The command line of the process @pid whose first thread has, or had, the name @comm; NULL: of any
+ * name. If it has ended, the one of its exec, with conf.commands. Hostile. The caller frees it.
+ * Returns NULL if it is not known.
+ */
+char *session_command(struct session *s, unsigned int pid, const char *comm);
 
 /* Type of the file system in @slot of sent records, and the kinds of operations for which its layer
  * is probed: set of 1 << enum op_kind. Returns false if there is no such file system. */

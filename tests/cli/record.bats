@@ -32,6 +32,11 @@ recorded() {
 	json '[.ops[] | select(.comm == "sh") | .command][0] | contains("secret$ word")'
 	expect 0 report -j --slowest 100 "$file"
 	json '[.slowest[] | .command | select(. != null and contains("secret"))] | length > 0'
+	# dd has ended before anybody looks
+	expect 0 report -j --by pid "$file"
+	json '[.ops[] | select(.comm == "dd") | .command][0] | test("^dd if=/proc/self/exe .*count=23$")'
+	expect 0 breakdown -j --by pid -- sh -c 'dd if=/proc/self/exe of=/dev/null bs=512 count=23; true'
+	json '[.ops[] | select(.comm == "dd") | .command][0] | test("^dd if=/proc/self/exe .*count=23$")'
 	expect 0 report --html "$tmp/without.html" "$file"
 	! grep -q "by-pid.*secret" "$tmp/without.html" || false
 	! grep -q "command sh -c" "$tmp/without.html" || false

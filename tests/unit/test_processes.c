@@ -153,6 +153,43 @@ static void an_ended_process_keeps_its_command_as_long_as_it_keeps_its_name(void
 	commands_done(&c);
 }
 
+/* A process that ended before anybody looked has the command line of its exec, under its new name. */
+static void an_ended_process_has_the_command_of_its_exec(void **state)
+{
+	const char sh[COMM_LEN] = "sh", dd[COMM_LEN] = "dd", args[] = "dd\0of=a b";
+	struct commands c = {};
+	pid_t child = fork();
+	char *line;
+
+	(void)state;
+	if (!child)
+		_exit(0);
+	waitpid(child, NULL, 0);
+	commands_execute(&c, child, dd, "sh\0-c\0x", 8);
+	commands_execute(&c, child, dd, args, sizeof(args)); /* the last exec counts */
+	commands_begin(&c);
+	assert_string_equal(commands_find(&c, child, dd)->line, "dd 'of=a b'");
+	line = commands_line(&c, child, NULL);
+	assert_string_equal(line, "dd 'of=a b'");
+	free(line);
+	assert_null(commands_line(&c, child, sh)); /* the process before the exec, or another one */
+	/* a process that lives has the command line of now */
+	commands_execute(&c, getpid(), dd, args, sizeof(args));
+	line = commands_line(&c, getpid(), dd);
+	assert_non_null(strstr(line, "test_processes"));
+	free(line);
+	/* so many are remembered, the newest; the text need not end with a NUL */
+	for (unsigned int i = 0; i < COMMANDS_EXECUTED; i++)
+		commands_execute(&c, (1U << 30) + i, dd, "dd", 2);
+	assert_null(commands_line(&c, child, dd));
+	line = commands_line(&c, 1U << 30, dd);
+	assert_string_equal(line, "dd");
+	free(line);
+	commands_execute(&c, 1U << 30, dd, args, 0); /* its arguments could not be read */
+	assert_null(commands_line(&c, 1U << 30, dd));
+	commands_done(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,6 +197,7 @@ int main(void)
 		cmocka_unit_test(test_machine),
 		cmocka_unit_test(command_lines_are_words_of_a_shell),
 		cmocka_unit_test(an_ended_process_keeps_its_command_as_long_as_it_keeps_its_name),
+		cmocka_unit_test(an_ended_process_has_the_command_of_its_exec),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -647,6 +647,42 @@ static const struct sent_file *last_name(void)
 	return last_of(&sent_files);
 }
 
+/* The arguments of an exec are sent, of threads that are traced; none that cannot be read, and as many
+ * bytes as there is room for. */
+static void test_exec_command(void **state)
+{
+	char args[EXECUTED_BYTES + 7] = "dd\0if=/dev/zero\0of=a b";
+	struct mm_struct mm = { .arg_start = (u64)args, .arg_end = (u64)args + 23 };
+	const struct executed *e;
+
+	(void)state;
+	alice.t.mm = &mm;
+	EVENT(on_command, &alice);
+	assert_int_equal(messages_of(&commands), 1);
+	e = last_of(&commands);
+	assert_int_equal(e->pid, alice.t.tgid);
+	assert_string_equal(e->comm, "alice");
+	assert_int_equal(e->len, 23);
+	assert_memory_equal(e->text, args, 23);
+	mm.arg_end = (u64)args + sizeof(args);
+	EVENT(on_command, &alice);
+	e = last_of(&commands);
+	assert_int_equal(e->len, EXECUTED_BYTES);
+	mm.arg_end = (u64)args - 1;
+	EVENT(on_command, &alice);
+	e = last_of(&commands);
+	assert_true(e->len <= EXECUTED_BYTES);
+	conf.process_filter = conf.n_pids = 1;
+	lists.pids[0] = alice.t.tgid + 1;
+	EVENT(on_command, &alice);
+	assert_int_equal(messages_of(&commands), 3);
+	ring_room = 0;
+	lists.pids[0] = alice.t.tgid;
+	EVENT(on_command, &alice);
+	assert_int_equal(messages_of(&commands), 3);
+	assert_int_equal(lost_all(), 0);
+}
+
 /* A file's name is sent once; one that cannot be read is tried again. */
 static void test_names_once(void **state)
 {
@@ -1091,6 +1127,7 @@ int main(void)
 		TEST(test_when_submitted),
 		TEST(test_whose_requests),
 		TEST(test_whose_throttled),
+		TEST(test_exec_command),
 		TEST(test_names_once),
 		TEST(test_names_of_many),
 		TEST(test_functions_of_sent),
