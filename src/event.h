@@ -206,8 +206,8 @@ enum layer {
 	    "row, request or thread found no room in a table",                                     \
 	    "rows, requests or threads found no room in a table")                                  \
 	ROW(UNMATCHED_START, "unmatched_start",                                                    \
-	    "operation or request began and was never seen to end",                                \
-	    "operations or requests began and were never seen to end")                             \
+	    "operation began and was never seen to end",                                           \
+	    "operations began and were never seen to end")                                         \
 	ROW(UNMATCHED_END, "unmatched_end", NULL, NULL)                                            \
 	ROW(NAMES, "names",                                                                        \
 	    "file has no name, only its inode",                                                    \
@@ -220,7 +220,10 @@ enum layer {
 	    "operations were not recorded")                                                        \
 	ROW(REQUESTS, "requests",                                                                  \
 	    "request was not recorded",                                                            \
-	    "requests were not recorded")
+	    "requests were not recorded")                                                          \
+	ROW(UNMATCHED_REQUESTS, "unmatched_requests",                                              \
+	    "request was dispatched, and no program saw its completion",                           \
+	    "requests were dispatched, and no program saw their completion")
 /* clang-format on */
 
 #define LOST_ID(id, ...) LOST_##id,

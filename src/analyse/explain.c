@@ -503,7 +503,7 @@ static int first_pass(struct scan *s, struct second *second, FILE *f, const char
 		got = beside_pass(s, f, name, why);
 	}
 	if (got >= 0) {
-		s->e->lost = recording_lost(s->rec);
+		s->e->lost = recording_lost(s->rec, 0);
 		s->e->duration_ns = duration_of(s->rec, s->conf);
 		if (first_end(s, &p, second))
 			got = reason_no_memory(why);

@@ -286,7 +286,7 @@ int series_name(struct series *s, const struct recording *rec, enum by_key by)
 
 static int finish(struct series *s, const struct recording *rec, const struct series_conf *conf)
 {
-	s->lost = recording_lost(rec);
+	s->lost = recording_lost(rec, 0);
 	s->dropped = rec->ending.dropped_ops + rec->ending.dropped_requests;
 	if (series_measure(s, duration_of(rec, conf)))
 		return -ENOMEM;

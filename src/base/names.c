@@ -143,6 +143,10 @@ static const struct {
 					  "probe hits were not run by the kernel" },
 };
 
+#define LOST_CHOICE(id, name, one, more) { name, LOST_##id },
+
+const struct opt_choice lost_choices[] = { LOST_LIST(LOST_CHOICE){ "missed", LOST_N }, {} };
+
 const char *lost_name(unsigned int lost)
 {
 	return lost < LOST_N ? losses[lost].name : "?";

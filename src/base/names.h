@@ -36,6 +36,9 @@ const char *layer_name(unsigned int layer);   /* ops syscall vfs fs blk */
 const char *behalf_name(unsigned int behalf); /* writeback helper; NULL: of nobody else */
 const char *lost_name(unsigned int lost);     /* ring map_full unmatched_start ... */
 
+/* The kinds of losses as values of an option; LOST_N: hits that the kernel missed. */
+extern const struct opt_choice lost_choices[];
+
 /* The names above that texts of JSON have; @row_words: kinds of rows. */
 extern const struct word_list op_words, row_words, strata_words, cache_words, rq_words,
 	behalf_words, lost_words;

@@ -73,13 +73,18 @@ static void unfinished_free(struct unfinished *u)
 	free(u->server);
 }
 
-uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed)
+uint64_t lost_sum_but(const uint64_t lost[LOST_N], uint64_t missed, unsigned int but)
 {
-	uint64_t sum = missed;
+	uint64_t sum = but >> LOST_N & 1 ? 0 : missed;
 
 	for (int i = 0; i < LOST_N; i++)
-		sum += i == LOST_UNMATCHED_END ? 0 : lost[i];
+		sum += i == LOST_UNMATCHED_END || but >> i & 1 ? 0 : lost[i];
 	return sum;
+}
+
+uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed)
+{
+	return lost_sum_but(lost, missed, 0);
 }
 
 static void hung_free(struct hung *h)

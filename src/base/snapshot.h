@@ -223,6 +223,9 @@ struct missing {
 /* The number of losses, names included. Operations that began before tracing are not lost. */
 uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed);
 
+/* The same without the kinds in @but: 1 << enum lost; LOST_N: @missed. */
+uint64_t lost_sum_but(const uint64_t lost[LOST_N], uint64_t missed, unsigned int but);
+
 /* Drops all command lines: they may hold secrets. */
 void snapshot_forget_commands(struct snapshot *sn);
 

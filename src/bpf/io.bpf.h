@@ -75,7 +75,7 @@ static __always_inline struct io_state *io_slot_for(u64 key, u64 cpu)
 	if (slot->key != key)
 		return NULL;
 	if (slot->d && slot->counted)
-		count_lost(LOST_UNMATCHED_START);
+		count_lost(LOST_UNMATCHED_REQUESTS);
 	return slot;
 }
 

@@ -298,7 +298,7 @@ static __always_inline void request_issued(struct request *rq)
 		io->requeues++;
 	} else if (io && io->d) {
 		if (io->counted)
-			count_lost(LOST_UNMATCHED_START);
+			count_lost(LOST_UNMATCHED_REQUESTS);
 		if (io->key == key) {
 			io_drop(io);
 			io = NULL;

@@ -299,10 +299,10 @@ int on_exec(u64 *ctx)
 }
 
 /*
- * The same event, after on_exec() has tracked the process: sends the command line, since the process
- * may be gone before user space looks for it. The arguments are in the pages that the exec has just
- * written. User space is woken each COMMANDS_WAKE bytes. Without room, and if the pages cannot be
- * read, user space looks for the command line all the same.
+ * The same event, after on_exec() has tracked the process: sends the command line, since the
+ * process may be gone before user space looks for it. The arguments are in the pages that the exec
+ * has just written. User space is woken each COMMANDS_WAKE bytes. Without room, and if the pages
+ * cannot be read, user space looks for the command line all the same.
  */
 SEC("?tp_btf/sched_process_exec")
 int on_command(u64 *ctx)

@@ -201,13 +201,13 @@ bool recording_is_part(const struct recording *r)
 	return r->from_ns || r->to_ns != UINT64_MAX;
 }
 
-uint64_t recording_lost(const struct recording *r)
+uint64_t recording_lost(const struct recording *r, unsigned int but)
 {
 	uint64_t lost[LOST_N] = {};
 
 	if (!recording_is_part(r))
-		return lost_sum(r->ending.lost, r->ending.missed);
+		return lost_sum_but(r->ending.lost, r->ending.missed, but);
 	losses_between(&r->losses, r->from_ns, r->to_ns, lost);
 	losses_untimed(&r->losses, r->ending.lost, lost);
-	return lost_sum(lost, r->ending.missed);
+	return lost_sum_but(lost, r->ending.missed, but);
 }

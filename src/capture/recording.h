@@ -66,8 +66,9 @@ uint64_t recording_covers(const struct recording *r);
 bool recording_is_part(const struct recording *r);
 
 /* The losses of the part of the time that is read, and those that may belong to it, because their
- * time is not known. Call it when all records are read. */
-uint64_t recording_lost(const struct recording *r);
+ * time is not known. Without the kinds in @but, as for lost_sum_but(). Call it when all records are
+ * read. */
+uint64_t recording_lost(const struct recording *r, unsigned int but);
 
 /* The end of an operation or request, and its duration, in ns. */
 uint64_t stored_event_end(const struct stored_event *ev);

@@ -246,8 +246,8 @@ static void on_slow_op(void *arg, const struct sent_slow_op *sent)
 		return;
 	*place = op;
 	if (!b->html || b->commands)
-		place->command = session_command(
-			session, op.who.pid, op.who.tid == op.who.pid ? op.who.comm : NULL);
+		place->command = session_command(session, op.who.pid,
+						 op.who.tid == op.who.pid ? op.who.comm : NULL);
 	if (b->n_slowest == max)
 		session_set_slow_ns(session, b->slowest[max - 1].total_ns);
 }

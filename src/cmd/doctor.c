@@ -17,6 +17,7 @@
 #include "run/cmd.h"
 #include "trace/feature.h"
 #include "trace/feature_types.h"
+#include "trace/first_process.h"
 #include "trace/plan.h"
 #include "trace/session.h"
 #include "trace/trials.h"
@@ -60,7 +61,7 @@ struct finding {
 };
 
 struct findings {
-	struct finding at[32];
+	struct finding at[40];
 	int n;
 	bool for_root; /* the user may not trace: root would find the same */
 };
@@ -180,6 +181,28 @@ static void add_preemption(struct findings *l, struct feature *f)
 	l->at[l->n - 1].label = "no preemption";
 }
 
+/* Without programs in process 1, requests whose completion interrupts it are lost. */
+static void add_first_process(struct findings *l)
+{
+	switch (first_process_watch()) {
+	case FIRST_PROCESS_UNSEEN:
+		add(l, "process 1", false,
+		    "this kernel runs no programs while process 1 runs, not even in an interrupt",
+		    "a request whose completion interrupts process 1 is counted as lost "
+		    "(unmatched_requests); with --strict-but unmatched_requests, these do not fail "
+		    "a run");
+		break;
+	case FIRST_PROCESS_SEEN:
+		add(l, "process 1", true, "programs run while process 1 runs", NULL);
+		break;
+	case FIRST_PROCESS_IDLE:
+		add(l, "process 1", true, "did not run while doctor looked, for a second", NULL);
+		break;
+	case FIRST_PROCESS_HIDDEN:
+		break;
+	}
+}
+
 static void add_features(struct findings *l, struct feature *f)
 {
 	add(l, "BTF", true, "/sys/kernel/btf/vmlinux", NULL);
@@ -197,6 +220,7 @@ static void add_features(struct findings *l, struct feature *f)
 	    "a newer kernel, or a kernel with CONFIG_KALLSYMS_ALL; without it, a wake-up by an "
 	    "interrupt may be taken for a wake-up by the interrupted thread");
 	add_preemption(l, f);
+	add_first_process(l);
 	add(l, "open files", f->file_iter,
 	    f->file_iter ? "iterator over open files" : "no iterator over open files",
 	    "file systems' functions are found by name");

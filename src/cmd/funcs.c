@@ -346,6 +346,9 @@ static int resolve(struct run *r, struct reason *why)
 {
 	struct funcs *f = funcs_of(r);
 
+	if (r->opts.strict_but)
+		return reason_set(why, EXIT_USAGE,
+				  "--strict-but is for losses of operations and requests");
 	if (options_check(f, why) || arguments_read(f, why))
 		return -1;
 	conf_fill(f);

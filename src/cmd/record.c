@@ -555,8 +555,7 @@ static int report(struct run *r, struct snapshot *sn)
 		cmd_fail(&why);
 		r->exit = r->command ? EXIT_TOOL : EXIT_FAILED;
 	}
-	if (r->opts.strict && !r->exit && record_files_lost(&rec->files))
-		r->exit = EXIT_INCOMPLETE;
+	run_count_lost(r, record_files_lost(&rec->files, r->opts.strict_but));
 	record_say_end(stderr, &rec->files, sn->lost, rec->otf2.dir);
 	rec->view.interval.until_ns = clock_day_ns();
 	if (!rec->breakdown) {

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/reason.h"
+#include "base/snapshot.h"
 #include "host/newfile.h"
 
 /* Makes a name like "iostrata-dd-20260131-120000.ios". */
@@ -302,9 +303,13 @@ struct record_files_size record_files_size(const struct record_files *f)
 					   f->bytes + (f->ended ? 0 : f->w.bytes) };
 }
 
-uint64_t record_files_lost(const struct record_files *f)
+uint64_t record_files_lost(const struct record_files *f, unsigned int but)
 {
-	return f->w.lost_ops + f->w.lost_requests + f->w.lost_others;
+	const uint64_t lost[LOST_N] = { [LOST_OPS] = f->w.lost_ops,
+					[LOST_REQUESTS] = f->w.lost_requests,
+					[LOST_RING] = f->w.lost_others };
+
+	return lost_sum_but(lost, 0, but);
 }
 
 void record_files_close(struct record_files *f)

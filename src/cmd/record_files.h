@@ -63,8 +63,8 @@ struct record_files_size {
 struct record_files_size record_files_size(const struct record_files *f);
 
 /* The number of records without room in the files; records dropped with a replaced file of a ring
- * do not count. */
-uint64_t record_files_lost(const struct record_files *f);
+ * do not count. Without the kinds in @but, as for lost_sum_but(). */
+uint64_t record_files_lost(const struct record_files *f, unsigned int but);
 
 void record_files_close(struct record_files *f);
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "analyse/join.h"
+#include "base/names.h"
 #include "base/reason.h"
 #include "base/text.h"
 #include "cmd/report_list.h"
@@ -44,6 +45,7 @@ struct report {
 	struct report_page page;
 	struct report_list list;
 	bool json, strict, heat;
+	unsigned int strict_but;       /* not for these losses: 1 << enum lost */
 	char looked_for[FILTERS_TEXT]; /* the filters as text; hostile */
 	char of_ops[64];               /* filters of operations alone: they choose no requests */
 	/* the recordings */
@@ -83,6 +85,8 @@ static const struct opt what_opts[] = {
 	  .help = "one JSON object per interval, times in ns" },
 	{ 0, "strict", OPT_FLAG(struct report, strict),
 	  .help = "exit with code 5 if anything was lost" },
+	{ 0, "strict-but", OPT_CHOICES(struct report, strict_but, lost_choices), .arg = "LOSSES",
+	  .help = STRICT_BUT_HELP },
 	{},
 };
 
@@ -233,6 +237,7 @@ static int resolve(struct report *r, char **names, int n, struct reason *why)
 		return -1;
 	if (r->list.format || r->json)
 		run_say_of_ops(r->of_ops);
+	r->sums.lost_but = r->strict_but;
 	r->sums.replay.conf = (struct replay_conf){
 		.layer = layer,
 		.by = breakdown_rows_by(&r->opts),
@@ -578,7 +583,7 @@ static int join_sides(struct report *r, struct reason *why)
 /* The exit code, after all is printed; @status: of the files read. */
 static int report_status(const struct report *r, int status)
 {
-	return !status && r->strict && r->sums.lost ? EXIT_INCOMPLETE : status;
+	return !status && (r->strict || r->strict_but) && r->sums.lost ? EXIT_INCOMPLETE : status;
 }
 
 /* Reads the @n recordings. Returns 0, or the exit code if one is damaged. Then @ret_goes_on tells

@@ -47,7 +47,7 @@ int report_sums_end(struct report_sums *s, const struct recording *rec, bool is_
 	for (int i = 0; i < LOST_N; i++)
 		s->whole.lost[i] += rec->ending.lost[i];
 	s->whole.missed += rec->ending.missed;
-	s->lost += recording_lost(rec);
+	s->lost += recording_lost(rec, s->lost_but);
 	return servers_add(s, &rec->ending, is_whole) ? reason_no_memory(why) : 0;
 }
 

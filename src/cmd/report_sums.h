@@ -18,10 +18,11 @@
 
 struct reason;
 
-/* Starts as all 0, but .replay.conf. */
+/* Starts as all 0, but .replay.conf and .lost_but. */
 struct report_sums {
 	struct replay replay;
 	uint64_t lost;           /* in the shown part, or perhaps in it */
+	unsigned int lost_but;   /* .lost is without these kinds: 1 << enum lost */
 	uint64_t servers_hidden; /* requests to servers that are not shown */
 	/* private */
 	struct rows servers;              /* only requests to servers, of all recordings */

@@ -377,7 +377,7 @@ static void missed_take(struct watch_run *w)
 	if (session_snapshot(w->io.session, &sn, &why))
 		return;
 	w->missed += sn.missed;
-	run_count_lost(&w->io.run, lost_sum(sn.lost, sn.missed));
+	run_count_lost(&w->io.run, lost_sum_but(sn.lost, sn.missed, w->io.run.opts.strict_but));
 	snapshot_free(&sn);
 }
 

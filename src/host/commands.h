@@ -2,8 +2,8 @@
 /*
  * commands.h - the command lines of processes, looked up once an interval. A process that
  * has ended keeps that of its last look-up, unless it has another name since: it executed another
- * program then, or another process has its id. A process that ended before it was looked up has that
- * of its exec, if somebody told it.
+ * program then, or another process has its id. A process that ended before it was looked up has
+ * that of its exec, if somebody told it.
  */
 #ifndef IOSTRATA_HOST_COMMANDS_H
 #define IOSTRATA_HOST_COMMANDS_H
@@ -53,8 +53,8 @@ void commands_execute(struct commands *c, unsigned int pid, const char comm[COMM
 		      const char *text, size_t len);
 
 /* The command line of process @pid: as it is now or, if the process has ended, as at its last exec.
- * @comm: the name of its first thread, for this exec; NULL: any. The caller frees it. Returns NULL if it
- * is not known. */
+ * @comm: the name of its first thread, for this exec; NULL: any. The caller frees it. Returns NULL
+ * if it is not known. */
 char *commands_line(struct commands *c, unsigned int pid, const char *comm);
 
 void commands_done(struct commands *c);

@@ -245,7 +245,7 @@ static int report(struct run *r, struct reason *why)
 	}
 	snapshot_keep_fs(&sn, &r->opts.filters.fs);
 	snapshot_keep_ops(&sn, r->opts.filters.ops);
-	run_count_lost(r, lost_sum(sn.lost, sn.missed));
+	run_count_lost(r, lost_sum_but(sn.lost, sn.missed, r->opts.strict_but));
 	err = r->no_reader ? 0 : io->report(r, &sn);
 	snapshot_free(&sn);
 	return run_written(r, err, why);

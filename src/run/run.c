@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/reason.h"
 #include "base/text.h"
 #include "host/pidns.h"
@@ -36,6 +37,8 @@ const struct opt run_opts[] = {
 	  .help = "end after this time; a command goes on running" },
 	{ 0, "strict", OPT_FLAG(struct run, opts.strict),
 	  .help = "exit with code 5 if anything was lost" },
+	{ 0, "strict-but", OPT_CHOICES(struct run, opts.strict_but, lost_choices), .arg = "LOSSES",
+	  .help = STRICT_BUT_HELP },
 	{ 0, "overhead", OPT_FLAG(struct run, opts.overhead),
 	  .help = "let the kernel measure the cost of tracing" },
 	{},
@@ -235,7 +238,7 @@ static int report(struct run *r, struct reason *why)
 
 void run_count_lost(struct run *r, uint64_t lost)
 {
-	if (r->opts.strict && lost && !r->exit)
+	if ((r->opts.strict || r->opts.strict_but) && lost && !r->exit)
 		r->exit = EXIT_INCOMPLETE;
 }
 

@@ -30,6 +30,7 @@ struct run_opts {
 	uint64_t count;
 	bool json;
 	bool strict;
+	unsigned int strict_but; /* not for these losses: 1 << enum lost */
 	bool overhead;
 };
 
@@ -121,6 +122,10 @@ bool run_interrupted(void);
 
 /* Whether SIGUSR1 came since the last call; for runs with .usr1_asks, in .beat. */
 bool run_asked(void);
+
+/* The help of the option for .strict_but */
+#define STRICT_BUT_HELP                                                                            \
+	"exit with code 5 if anything was lost other than these kinds, as JSON names them"
 
 /* For reports: with --strict, sets the exit code EXIT_INCOMPLETE if @lost is not 0. */
 void run_count_lost(struct run *r, uint64_t lost);

@@ -25,9 +25,9 @@ static void signals_default(void)
 }
 
 /*
- * Waits until process @pid has ended. The user's signals are blocked, and come only while this waits:
- * none is overlooked before. A signal to the calling process alone is passed on. Without pidfds, which
- * Linux has since 5.3, the signals are overlooked until the process has ended.
+ * Waits until process @pid has ended. The user's signals are blocked, and come only while this
+ * waits: none is overlooked before. A signal to the calling process alone is passed on. Without
+ * pidfds, which Linux has since 5.3, the signals are overlooked until the process has ended.
  */
 static void process_watch(pid_t pid, const sigset_t *open)
 {

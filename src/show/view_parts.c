@@ -637,6 +637,20 @@ static uint64_t events_seen(const struct snapshot *sn)
 	return n;
 }
 
+/* "no program saw the completion of 5 of 47,921 requests", if nothing else was lost; else "". */
+static int unended_text(char *dst, size_t cap, const struct snapshot *sn, uint64_t events)
+{
+	uint64_t lost = sn->lost[LOST_UNMATCHED_REQUESTS], all = lost;
+
+	*dst = '\0';
+	for (size_t i = 0; i < sn->n_rqs; i++)
+		all += sn->rqs[i].count;
+	if (!lost || lost != events)
+		return 0;
+	return snprintf(dst, cap, "no program saw the completion of %s of %s requests",
+			text_count(lost).s, text_count(all).s);
+}
+
 /* "23 events lost of 51,000 (0.045 %), and the names of 5 files" */
 static int lost_text(char *dst, size_t cap, const struct snapshot *sn)
 {
@@ -645,12 +659,14 @@ static int lost_text(char *dst, size_t cap, const struct snapshot *sn)
 
 	if (!events && !names)
 		return snprintf(dst, cap, "nothing lost%s", sn->is_part ? " in this part" : "");
-	if (events) {
+	n = unended_text(dst, cap, sn, events);
+	if (events && !n) {
 		n = snprintf(dst, cap, "%s event%s lost ", text_count(events).s,
 			     text_plural(events));
 		n += text_share(dst + n, cap - n, events, events + events_seen(sn));
-		n += snprintf(dst + n, cap - n, "%s", names ? ", and " : "");
 	}
+	if (events && names)
+		n += snprintf(dst + n, cap - n, ", and ");
 	if (names)
 		n += snprintf(dst + n, cap - n, "the name%s of %s file%s%s", text_plural(names),
 			      text_count(names).s, text_plural(names), events ? "" : " lost");

@@ -254,7 +254,7 @@ struct session {
 	char module_gone[FUNC_NAME_LEN];
 	struct ring_buffer *ring;
 	struct ring_buffer *commands; /* NULL: not asked for */
-	struct stream stream; /* receives sent records; all 0 if none are sent */
+	struct stream stream;         /* receives sent records; all 0 if none are sent */
 	struct stream_target sent;
 	int epoll;             /* of ring and stream */
 	uint64_t lost[LOST_N]; /* losses when the probes went live */
@@ -311,8 +311,8 @@ static int rings_open(struct session *s, struct reason *why)
 
 	s->ring = ring_buffer__new(bpf_map__fd(t->maps.wakes), wake_record, s, NULL);
 	if (s->conf.commands)
-		s->commands = ring_buffer__new(bpf_map__fd(t->maps.commands), command_record, s,
-					       NULL);
+		s->commands =
+			ring_buffer__new(bpf_map__fd(t->maps.commands), command_record, s, NULL);
 	if (!s->ring || (s->conf.commands && !s->commands) ||
 	    (s->conf.records &&
 	     ring_buffer__add(s->ring, bpf_map__fd(t->maps.ring), ring_record, s)))

@@ -172,7 +172,7 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 		json '.ops | all(.p50_ns <= .p90_ns and .p90_ns <= .p99_ns and .p99_ns <= .p999_ns
 			and .p999_ns <= .max_ns and .max_ns <= .total_ns)' "$tmp/out"
 		json '.lost | keys == ["map_full", "missed", "names", "ops", "requests", "ring", "unattributed",
-			"unmatched_end", "unmatched_start"]' "$tmp/out"
+			"unmatched_end", "unmatched_requests", "unmatched_start"]' "$tmp/out"
 	done
 }
 

@@ -86,7 +86,7 @@ def many_processes(gate: Gate) -> None:
         said = forks.go()
     lost = trace.lost()
     if gate.native:  # requests of anybody's; see CONTRIBUTING.md
-        del lost["unmatched_start"]
+        del lost["unmatched_requests"]
     gate.check("counted", said["reads"] == PIDS == trace.total("count") and not any(lost.values()),
                reads=said["reads"], counted=trace.total("count"), rows=len(trace.rows()), **trace.lost())
 

@@ -68,7 +68,7 @@ def compare_counts(gate: Gate, trace: Trace, said: dict[str, Any]) -> None:
     wrong = {op: f"{said[op]['ended']}<={n}<={said[op]['begun']}" for op, n in counted.items()
              if not said[op]["ended"] <= n <= said[op]["begun"]}
     begun, ended = (sum(said[op][what] for op in CLASSES) for what in ("begun", "ended"))
-    total = sum(counted.values()) + (0 if gate.native else lost["unmatched_start"])
+    total = sum(counted.values()) + lost["unmatched_start"]
     gate.check("counts", not wrong and ended <= total <= begun + lost["missed"] and ended > 1000 and
                said["moves"] > 10,
                counted=sum(counted.values()), ended=ended, begun=begun, processes=said["processes"],

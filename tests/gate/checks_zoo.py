@@ -180,7 +180,7 @@ def stressed(gate: Gate) -> None:
     lost, kinds = trace.lost(), {op: trace.total("count", op=op) for op in ("uring", "aio", "fault", "read", "write")}
     untold = left.pop("ios") if gate.native else 0
     gate.check("empty", not any(left.values()), untold=untold, status=run.returncode, **left)
-    # natively a start whose end was missed; and a fault whose mapping others change while it is looked up
-    known = lost["unmatched_start"] + lost["unattributed"] if gate.native else 0
+    # natively a request whose completion no program saw; and a fault whose mapping others change while it is looked up
+    known = lost["unmatched_requests"] + lost["unattributed"] if gate.native else 0
     gate.check("lost", sum(lost.values()) == known, **lost)
     gate.check("kinds", all(n or op in trace.json["missing"] for op, n in kinds.items()), **kinds)

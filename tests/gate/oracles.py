@@ -84,7 +84,7 @@ def compare_requests(gate: Gate, name: str, disk: machine.Disk, stat: DiskStat, 
     if (as_writes or as_nothing) and not (disk.sys / "mq").is_dir():
         ios = dict(stat.ios, F=flushes, W=stat.ios["W"] - flushes * as_writes)
         stat = DiskStat(ios, stat.sectors, stat.ms, stat.merges)
-    unended = trace.lost().get("unmatched_start", 0) if gate.native else 0
+    unended = trace.lost().get("unmatched_requests", 0) if gate.native else 0
     for op in types:
         count = trace.total("count", rows, op=op, **{name_of: disk.name})
         size = trace.total("bytes", rows, op=op, **{name_of: disk.name})

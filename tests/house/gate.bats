@@ -132,7 +132,7 @@ gate() { # Python from stdin, with the gate's modules
 		    def __init__(self, **found):
 		        self.found = found  # by kind: count and bytes
 		    def lost(self):
-		        return {"unmatched_start": 1}
+		        return {"unmatched_requests": 1}
 		    def total(self, member, rows, op, dev):
 		        assert rows == "requests" and dev == "vda"
 		        return self.found.get(op, (0, 0))[member == "bytes"]

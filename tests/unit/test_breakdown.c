@@ -308,17 +308,44 @@ static void one_is_told_as_one(void **state)
 		f.sn.lost[i] = 1;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "            1 row, request or thread found no room in a table\n"
-			   "            1 operation or request began and was never seen to end\n"
+			   "            1 operation began and was never seen to end\n"
 			   "            1 file has no name, only its inode\n"
 			   "            1 request or page fault may have been among those "
 			   "asked for\n"
 			   "            1 operation was not recorded\n"
 			   "            1 request was not recorded\n"
+			   "            1 request was dispatched, and no program saw its "
+			   "completion\n"
 			   "            1 probe hit was not run by the kernel\n");
 	v.form.detail = 0;
 	f.sn.rqs[0].outside = 1;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\n1 of 1,032 submitted by kernel threads (writeback, journal)\n");
+	fixture_done(&f);
+}
+
+/* If nothing else was lost, the last line says what it was. */
+static void completions_that_no_program_saw_are_told(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.form.detail = 0;
+	fixture_usual(&f);
+	f.sn.n_rqs = 1;
+	f.sn.rqs[0].count = 47916;
+	f.sn.lost[LOST_UNMATCHED_REQUESTS] = 5;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nno program saw the completion of 5 of 47,921 requests; -v says why");
+	f.sn.lost[LOST_NAMES] = 2;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text,
+		   "\nno program saw the completion of 5 of 47,921 requests, and the names of 2 "
+		   "files");
+	f.sn.lost[LOST_UNMATCHED_START] = 1;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\n6 events lost of ");
 	fixture_done(&f);
 }
 
@@ -2073,7 +2100,8 @@ static const char every_member[] =
 	"\"unreaped\":207,"
 	"\"lost\":{\"ring\":301,\"map_full\":302,\"unmatched_start\":303,"
 	"\"unmatched_end\":304,\"names\":305,\"unattributed\":306,\"ops\":307,"
-	"\"requests\":308,\"missed\":310},\"overhead\":{\"bpf_run_ns\":330,"
+	"\"requests\":308,\"unmatched_requests\":309,\"missed\":310},\"overhead\":{\"bpf_run_ns\":"
+	"330,"
 	"\"bpf_run_cnt\":331},\"slowest\":[{\"op\":\"read\",\"call\":\"pread64\","
 	"\"fs\":\"ext4\",\"cache\":\"miss\",\"start_ns\":401,\"at_ns\":null,"
 	"\"total_ns\":78000,"
@@ -2620,6 +2648,7 @@ int main(void)
 		cmocka_unit_test(the_answer_is_first),
 		cmocka_unit_test(one_is_told_as_one),
 		cmocka_unit_test(the_busiest_thread_is_told),
+		cmocka_unit_test(completions_that_no_program_saw_are_told),
 		cmocka_unit_test(a_small_share_is_not_none),
 		cmocka_unit_test(the_answer_has_its_cause),
 		cmocka_unit_test(the_answer_is_of_what_was_asked),

@@ -1108,7 +1108,9 @@ static void losses_belong_to_their_time(void **state)
 
 	(void)state;
 	losses_replay(&r, &rec, 0, UINT64_MAX);
-	assert_int_equal(recording_lost(&rec), 127 + 3);
+	assert_int_equal(recording_lost(&rec, 0), 127 + 3);
+	assert_int_equal(recording_lost(&rec, 1U << LOST_OPS), 3); /* names */
+	assert_int_equal(recording_lost(&rec, 1U << LOST_OPS | 1U << LOST_NAMES), 0);
 	assert_int_equal(lost_at(&r, 0, LOST_OPS), 50); /* half of 101, from 1,500 to 2,000 */
 	assert_int_equal(lost_at(&r, 1, LOST_OPS), 51);
 	assert_int_equal(lost_at(&r, 2, LOST_OPS), 0);
@@ -1118,7 +1120,7 @@ static void losses_belong_to_their_time(void **state)
 	r = (struct replay){ .conf = { .first_ns = 1000 } };
 	losses_replay(&r, &rec, 3500, 5500);
 	assert_int_equal(lost_at(&r, 0, LOST_OPS), 23);
-	assert_int_equal(recording_lost(&rec), 23 + 3 + 3); /* 3 operations, 3 names: no time */
+	assert_int_equal(recording_lost(&rec, 0), 23 + 3 + 3); /* 3 operations, 3 names: no time */
 	recording_close(&rec);
 	replay_done(&r);
 	r = (struct replay){ .conf = { .first_ns = 1000 } };

@@ -153,7 +153,8 @@ static void an_ended_process_keeps_its_command_as_long_as_it_keeps_its_name(void
 	commands_done(&c);
 }
 
-/* A process that ended before anybody looked has the command line of its exec, under its new name. */
+/* A process that ended before anybody looked has the command line of its exec, under its new name.
+ */
 static void an_ended_process_has_the_command_of_its_exec(void **state)
 {
 	const char sh[COMM_LEN] = "sh", dd[COMM_LEN] = "dd", args[] = "dd\0of=a b";

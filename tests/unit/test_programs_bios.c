@@ -779,7 +779,7 @@ static void test_split_after_unseen_end(void **state)
 	request_init(&io[1].rq, &io[1].mq_ctx, &disk, &io[2].bio);
 	tick(3);
 	issue(1);
-	assert_int_equal(live.lost[LOST_UNMATCHED_START], 1);
+	assert_int_equal(live.lost[LOST_UNMATCHED_REQUESTS], 1);
 	tick(5);
 	completes(1);
 	bio_ends(&io[0].bio);

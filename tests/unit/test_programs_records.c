@@ -647,8 +647,8 @@ static const struct sent_file *last_name(void)
 	return last_of(&sent_files);
 }
 
-/* The arguments of an exec are sent, of threads that are traced; none that cannot be read, and as many
- * bytes as there is room for. */
+/* The arguments of an exec are sent, of threads that are traced; none that cannot be read, and as
+ * many bytes as there is room for. */
 static void test_exec_command(void **state)
 {
 	char args[EXECUTED_BYTES + 7] = "dd\0if=/dev/zero\0of=a b";

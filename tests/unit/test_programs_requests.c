@@ -971,9 +971,9 @@ static void test_unseen_end(void **state)
 		EVENT(on_rq_issue, &rq);
 		tick(3);
 		EVENT(on_rq_issue, &rq);
-		assert_int_equal(live.lost[LOST_UNMATCHED_START], 1);
+		assert_int_equal(live.lost[LOST_UNMATCHED_REQUESTS], 1);
 		EVENT(on_bio_queue, &one); /* the bio is used again, and dispatched by now */
-		assert_int_equal(live.lost[LOST_UNMATCHED_START], 2);
+		assert_int_equal(live.lost[LOST_UNMATCHED_REQUESTS], 2);
 		EVENT(on_rq_issue, &rq);
 		complete_bytes(&rq, 0, 4096);
 		assert_one(RQ_READ, 0, 0, 0);
@@ -988,7 +988,7 @@ static void test_unseen_end(void **state)
 		EVENT(on_rq_issue, &rq);
 		EVENT(on_rq_issue, &rq);
 		complete_bytes(&rq, 0, 4096);
-		assert_int_equal(live.lost[LOST_UNMATCHED_START], 2 + listed);
+		assert_int_equal(live.lost[LOST_UNMATCHED_REQUESTS], 2 + listed);
 		assert_int_equal(requests_counted(disks[0].dev, RQ_OTHER).count, listed);
 		assert_int_equal(requests_counted(disks[0].dev, RQ_OTHER).requeues, 0);
 		assert_nothing_kept();

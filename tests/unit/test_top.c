@@ -571,12 +571,12 @@ static void test_text(void **state)
 	assert_has(text, "8.50 KiB written by kernel threads for these processes; ");
 	assert_has(text, "9.50 KiB of unknown processes");
 	assert_has(text, "lost: 5 rows, requests or threads found no room in a table, "
-			 "3 operations or requests began and were never seen to end; "
+			 "3 operations began and were never seen to end; "
 			 "7 operations had begun before; ");
 	free(text);
 	sn.lost[LOST_UNMATCHED_START] = sn.lost[LOST_UNMATCHED_END] = 1;
 	text = text_of(&v, &sn);
-	assert_has(text, "1 operation or request began and was never seen to end; "
+	assert_has(text, "1 operation began and was never seen to end; "
 			 "1 operation had begun before; ");
 	free(text);
 	v.max_rows = 1;
@@ -897,7 +897,8 @@ static const char every_member[] =
 	"\"ring\":301,\"map_"
 	"full\":302,"
 	"\"unmatched_start\":303,\"unmatched_end\":304,\"names\":305,"
-	"\"unattributed\":306,\"ops\":307,\"requests\":308,\"missed\":310}}\n";
+	"\"unattributed\":306,\"ops\":307,\"requests\":308,"
+	"\"unmatched_requests\":309,\"missed\":310}}\n";
 
 static void test_json_members(void **state)
 {
