@@ -3,10 +3,9 @@
 
 #include <string.h>
 
-static const char *const names[MACHINES] = {
-	[MACHINE_X86_64] = "x86_64",
-	[MACHINE_AARCH64] = "aarch64",
-};
+#define NAME(id, name) name,
+
+static const char *const names[MACHINES] = { MACHINE_LIST(NAME) };
 
 const char *machine_name(enum machine machine)
 {

@@ -6,10 +6,14 @@
 #ifndef IOSTRATA_BASE_MACHINE_H
 #define IOSTRATA_BASE_MACHINE_H
 
+/* The list of architectures: the end of the id, and the name. src/trace/calls_*.h has the system
+ * calls of each. */
+#define MACHINE_LIST(ROW) ROW(X86_64, "x86_64") ROW(AARCH64, "aarch64")
+
+#define MACHINE_ID(id, name) MACHINE_##id,
+
 enum machine {
-	MACHINE_X86_64,
-	MACHINE_AARCH64,
-	MACHINES, /* not supported */
+	MACHINE_LIST(MACHINE_ID) MACHINES, /* not supported */
 };
 
 /* The architecture of this build, its number for seccomp, and the ELF machines of programs that can

@@ -61,7 +61,7 @@ struct finding {
 };
 
 struct findings {
-	struct finding at[40];
+	struct finding at[64]; /* add() drops what has no place here */
 	int n;
 	bool for_root; /* the user may not trace: root would find the same */
 };
@@ -69,7 +69,8 @@ struct findings {
 static void add(struct findings *l, const char *what, bool works, const char *how,
 		const char *advice)
 {
-	l->at[l->n++] = (struct finding){ what, what, works, how, works ? NULL : advice };
+	if (l->n < (int)(sizeof(l->at) / sizeof(*l->at)))
+		l->at[l->n++] = (struct finding){ what, what, works, how, works ? NULL : advice };
 }
 
 /* An ability made of tracepoints in the plan. It works if each of its programs with .without has

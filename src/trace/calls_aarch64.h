@@ -6,6 +6,9 @@
 #define IOSTRATA_TRACE_CALLS_AARCH64_H
 
 /* clang-format off */
+/* Calls that return from a signal's handler: the 64-bit one, and two of 32 bits. */
+#define SIGRETURNS_AARCH64 { 139, 173, 119 }
+
 #define CALLS_AARCH64(X) \
 	X(read, 63, 3) X(pread64, 67, 180) X(readv, 65, 145) X(preadv, 69, 361) \
 	X(preadv2, 286, 392) X(write, 64, 4) X(pwrite64, 68, 181) X(writev, 66, 146) \

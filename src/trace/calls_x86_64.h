@@ -6,6 +6,9 @@
 #define IOSTRATA_TRACE_CALLS_X86_64_H
 
 /* clang-format off */
+/* Calls that return from a signal's handler: the 64-bit one, and two of 32 bits. */
+#define SIGRETURNS_X86_64 { 15, 173, 119 }
+
 #define CALLS_X86_64(X) \
 	X(read, 0, 3) X(pread64, 17, 180) X(readv, 19, 145) X(preadv, 295, 333) \
 	X(preadv2, 327, 378) X(write, 1, 4) X(pwrite64, 18, 181) X(writev, 20, 146) \

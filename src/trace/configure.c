@@ -106,6 +106,9 @@ static void conf_set_completes(struct bpf_conf *c, struct feature *f)
 	kallsyms_forget();
 }
 
+_Static_assert(offsetof(struct filter_lists, pids) == 6 * sizeof(unsigned int),
+	       "a list of filters has no length in the programs: set it in conf_set_lists()");
+
 static void conf_set_lists(struct bpf_conf *c, const struct filter_lists *l)
 {
 	c->n_pids = l->n_pids;

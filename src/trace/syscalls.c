@@ -130,16 +130,15 @@ struct number {
 	short nr, nr32; /* -1: no such call */
 };
 
-static const struct number numbers_x86_64[] = { CALLS_X86_64(NUMBER) };
-static const struct number numbers_aarch64[] = { CALLS_AARCH64(NUMBER) };
+#define NUMBERS(id, name)    static const struct number numbers_##id[] = { CALLS_##id(NUMBER) };
+#define NUMBERS_OF(id, name) { numbers_##id, sizeof(numbers_##id) / sizeof(struct number) },
+
+MACHINE_LIST(NUMBERS)
 
 static const struct {
 	const struct number *at;
 	size_t n;
-} numbers[] = {
-	[MACHINE_X86_64] = { numbers_x86_64, sizeof(numbers_x86_64) / sizeof(struct number) },
-	[MACHINE_AARCH64] = { numbers_aarch64, sizeof(numbers_aarch64) / sizeof(struct number) },
-};
+} numbers[MACHINES] = { MACHINE_LIST(NUMBERS_OF) };
 
 /* CALL_THROUGH_VFS for calls with one buffer. They end up in vfs_read() or vfs_write(). */
 static unsigned char through_vfs(const struct call *c)
@@ -239,12 +238,11 @@ void syscalls_fill(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX], unsigne
 	}
 }
 
+#define SIGRETURNS(id, name) SIGRETURNS_##id,
+
 void syscalls_fill_returns(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX])
 {
-	static const short numbers_of[][3] = {
-		[MACHINE_X86_64] = { 15, 173, 119 },
-		[MACHINE_AARCH64] = { 139, 173, 119 },
-	};
+	static const short numbers_of[MACHINES][3] = { MACHINE_LIST(SIGRETURNS) };
 	const short *nr = numbers_of[MACHINE_OWN];
 	const uint16_t desc = CALL_DESC(OP_META, FILE_BY_ARGS);
 
@@ -272,23 +270,19 @@ static const char *name_of(enum machine machine, unsigned short call)
 	return "?";
 }
 
-static const char *name_on_x86_64(unsigned short call)
-{
-	return name_of(MACHINE_X86_64, call);
-}
+#define NAME_ON(id, name)                                                                          \
+	static const char *name_on_##id(unsigned short call)                                       \
+	{                                                                                          \
+		return name_of(MACHINE_##id, call);                                                \
+	}
+#define NAME_ON_OF(id, name) name_on_##id,
 
-static const char *name_on_aarch64(unsigned short call)
-{
-	return name_of(MACHINE_AARCH64, call);
-}
+MACHINE_LIST(NAME_ON)
 
 syscall_name_fn *syscall_names(enum machine machine)
 {
-	static syscall_name_fn *const names[MACHINES + 1] = {
-		[MACHINE_X86_64] = name_on_x86_64,
-		[MACHINE_AARCH64] = name_on_aarch64,
-		[MACHINES] = async_call_name,
-	};
+	static syscall_name_fn *const names[MACHINES + 1] = { MACHINE_LIST(NAME_ON_OF)
+								      async_call_name };
 
 	return names[machine];
 }

@@ -93,13 +93,15 @@ static void load_variant(const struct session_conf *sc, int errs[], struct featu
 int trials_run(void (*fn)(void *arg, const struct trial *t), void *arg, struct feature *f)
 {
 	struct trace_bpf *names = load_open(false, NULL);
+	unsigned int asked = ASK_HUNG; /* a run of a command does not look for hung threads */
 	int errs[MAX_PROGRAMS] = {};
 	struct plan plan;
 
 	if (!names)
 		return -errno;
-	/* a run of a command does not look for hung threads */
-	plan_init(&plan, f, plan_asked(&variants[0]) | ASK_HUNG, ~0U);
+	for (size_t i = 0; i < sizeof(variants) / sizeof(*variants); i++)
+		asked |= plan_asked(&variants[i]);
+	plan_init(&plan, f, asked, ~0U);
 	for (size_t i = 0; i < programs_n; i++)
 		errs[i] = plan_why_not(&plan, &programs[i]) ? -ENOENT : 0;
 	for (size_t i = 0; i < sizeof(variants) / sizeof(*variants); i++)

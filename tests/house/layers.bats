@@ -195,6 +195,9 @@ includes() {
 	[[ $(grep -c '^ \* DROP  ' src/bpf/compat.bpf.h) == "$what" ]]
 	none awk '/^ \* WHEN  / && !/[0-9]+\.[0-9]+|WHEN  every version: / || /^ \* DROP  / && !/ kernel |DROP  never/' \
 		src/bpf/compat.bpf.h
+	# a type of another kernel outside of the pragma compiles, and its members are never looked for
+	none awk '/attribute push/ { in_pragma = 1 } /attribute pop/ { in_pragma = 0 }
+		/^struct [a-z_0-9]*___[a-z_0-9]* \{/ && !in_pragma' src/bpf/*.h
 	# also of each function: it says so itself, or names the accessor that does
 	awk '
 		/^\/\*/ { said = "" }

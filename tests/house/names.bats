@@ -45,3 +45,8 @@ tests/vm/a.py:1: there is no docs/b.md" ]]
 	none named 'unread|unseen|unprobed|kept' $sources
 	[[ -n $(printf 'int n_kept;\nint a; /* kept */\n' >"$BATS_TEST_TMPDIR/a.c"; named kept "$BATS_TEST_TMPDIR/a.c") ]]
 }
+
+@test "each file of the page's script is in the page" {
+	diff <(cd src/page/script && printf '%s\n' *.js | sed 's/\.js$//') \
+		<(sed -n '/^scripts="/,/"$/p' src/page/assemble | tr -d '"' | sed 's/^scripts=//' | xargs -n 1 | sort)
+}

@@ -105,3 +105,21 @@ compile() { (cd "$tree" && cc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fs
 		compile "$file"
 	done
 }
+
+@test "an architecture without its system calls does not compile, and with them it does" {
+	copy
+	sed -i 's|ROW(AARCH64, "aarch64")|& ROW(TRIED, "tried")|' "$tree/src/base/machine.h"
+	run ! compile src/trace/syscalls.c
+	[[ $output == *CALLS_TRIED* && $output == *SIGRETURNS_TRIED* ]]
+	sed 's/AARCH64/TRIED/' "$tree/src/trace/calls_aarch64.h" >"$tree/src/trace/calls_tried.h"
+	sed -i 's|#include "trace/calls_aarch64.h"|&\n#include "trace/calls_tried.h"|' "$tree/src/trace/syscalls.c"
+	compile src/trace/syscalls.c
+	compile src/base/machine.c
+}
+
+@test "a list of filters without its length in the programs does not compile" {
+	copy
+	sed -i 's/unsigned int n_pids, n_comms,/& n_tried,/' "$tree/src/bpf/conf.h"
+	run ! compile src/trace/configure.c
+	[[ $output == *"a list of filters has no length in the programs: set it in conf_set_lists()"* ]]
+}

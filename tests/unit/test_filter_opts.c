@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/reason.h"
@@ -39,6 +40,24 @@ static void the_help_of_op_names_each_kind(void **state)
 	for (const struct opt *o = filter_opts; o->long_name; o++)
 		help = !strcmp(o->long_name, "op") ? o->help : help;
 	OP_LIST(KIND_IN_HELP)
+}
+
+/* A run or a report without the text would take a part of the I/O for all of it. */
+static void the_text_has_each_filter(void **state)
+{
+	char option[64], text[FILTERS_TEXT];
+	struct filters f;
+
+	(void)state;
+	for (const struct opt *o = filter_opts; o->long_name; o++) {
+		const char *const argv[] = { "test", option, o->known ? "read" : "1" };
+
+		snprintf(option, sizeof(option), "--%s", o->long_name);
+		assert_int_equal(parse(&f, 3, argv), 0);
+		filters_text(&f, text, sizeof(text));
+		if (!strstr(text, option) && (!o->short_name || text[1] != o->short_name))
+			fail_msg("filters_text() has no %s", option);
+	}
 }
 
 static void every_option_has_its_place(void **state)
@@ -251,6 +270,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_help_of_op_names_each_kind),
+		cmocka_unit_test(the_text_has_each_filter),
 		cmocka_unit_test(every_option_has_its_place),
 		cmocka_unit_test(operations_by_call),
 		cmocka_unit_test(no_process_has_such_a_pid),

@@ -391,10 +391,39 @@ static void operations_pass_by_kind_type_and_time(void **state)
 	assert_false(recording_filter_passes(&(struct recording_filter){}, &rec, &ev));
 }
 
+static const struct opt_group groups[] = { { "Whose I/O", filter_opts, 0 }, {} };
+static const struct opt_table table = { .name = "test", .summary = "tests", .groups = groups };
+
+/* A filter that report accepts and ignores would show all I/O as the chosen part. */
+static void each_filter_leaves_something_out(void **state)
+{
+	struct stored_event ev = an_op(1, 1);
+	struct opts_result res = {};
+	struct reason why;
+
+	(void)state;
+	for (const struct opt *o = filter_opts; o->long_name; o++) {
+		struct recording_filter none = {}, some = {};
+		char option[64], value[] = "7", close[] = "close", command[] = "test";
+		char *argv[] = { command, option, o->known ? close : value, NULL };
+
+		snprintf(option, sizeof(option), "--%s", o->long_name);
+		assert_int_equal(opts_parse(&table, 3, argv, &some.given, &res), 0);
+		assert_int_equal(filters_ops(&some.given, &why), 0);
+		recording_filter_init(&some);
+		assert_true(recording_filter_passes(&none, &rec, &ev));
+		if (recording_filter_passes(&some, &rec, &ev))
+			fail_msg("recordings ignore %s", option);
+		recording_filter_done(&none);
+		recording_filter_done(&some);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_passes_without_filters),
+		cmocka_unit_test(each_filter_leaves_something_out),
 		cmocka_unit_test(owners_pass_by_process_and_name),
 		cmocka_unit_test(owners_pass_by_cgroup),
 		cmocka_unit_test(disks_pass_with_their_partitions),
