@@ -194,20 +194,23 @@ while os.read(f, 4096): pass' "$dir/file")
 	json '[.ops[] | [.op, .count]] == [["exec", 2]]' "$tmp/out"
 }
 
-@test "lock: a wait for another process's lock is an operation, other commands of fcntl are not" {
-	"$iostrata" breakdown -j --by file -- "$python" -c 'import fcntl, os, sys, time
+# A script's beginning, with arguments FILE SECONDS: another process has the lock of FILE, for so long.
+another_holds='import fcntl, os, signal, sys, time
 file = open(sys.argv[1], "w")
 held = os.pipe()
 if not os.fork():
     file = open(sys.argv[1], "w")
     fcntl.flock(file, fcntl.LOCK_EX)
     os.write(held[1], b"x")
-    time.sleep(0.3)
+    time.sleep(float(sys.argv[2]))
     os._exit(0)
-os.read(held[0], 1)
+os.read(held[0], 1)'
+
+@test "lock: a wait for another process's lock is an operation, other commands of fcntl are not" {
+	"$iostrata" breakdown -j --by file -- "$python" -c "$another_holds"'
 fcntl.flock(file, fcntl.LOCK_EX)
 for i in range(23): fcntl.fcntl(file, fcntl.F_GETFL)
-fcntl.lockf(file, fcntl.LOCK_EX)' "$dir/file" >"$tmp/out"
+fcntl.lockf(file, fcntl.LOCK_EX)' "$dir/file" 0.3 >"$tmp/out"
 	json --arg f "$dir/file" '[.ops[] | select(.op == "lock" and .key == $f) | .count] == [3]' "$tmp/out"
 	json --arg f "$dir/file" \
 		'[.ops[] | select(.op == "lock" and .key == $f) | .total_ns > 250e6 and .total_ns < 30e9] == [true]' "$tmp/out"
@@ -235,21 +238,12 @@ os.sendfile(target, source, 0, 101)' "$dir/from" "$dir/to"
 
 # flock_with_alarms SIGINTERRUPT: waits for a lock for 0.4 s; an alarm comes every 50 ms
 flock_with_alarms() {
-	"$iostrata" breakdown -j --by file --op lock -- "$python" -c 'import fcntl, os, signal, sys, time
-file = open(sys.argv[1], "w")
-held = os.pipe()
-if not os.fork():
-    file = open(sys.argv[1], "w")
-    fcntl.flock(file, fcntl.LOCK_EX)
-    os.write(held[1], b"x")
-    time.sleep(0.4)
-    os._exit(0)
-os.read(held[0], 1)
+	"$iostrata" breakdown -j --by file --op lock -- "$python" -c "$another_holds"'
 signal.signal(signal.SIGALRM, lambda *_: None)
-signal.siginterrupt(signal.SIGALRM, sys.argv[2] == "1")
+signal.siginterrupt(signal.SIGALRM, sys.argv[3] == "1")
 signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
 fcntl.flock(file, fcntl.LOCK_EX)
-signal.setitimer(signal.ITIMER_REAL, 0)' "$dir/file" "$1" >"$tmp/out"
+signal.setitimer(signal.ITIMER_REAL, 0)' "$dir/file" 0.4 "$1" >"$tmp/out"
 }
 
 @test "signal: a call that begins again after a handler is one operation without an error" {

@@ -109,7 +109,8 @@ def program(source: Path, bits: int = 64) -> str:
     made = BUILD / (source.stem + ("32" if bits == 32 else ""))
     own = [f"-I{ROOT}/src"]
     own += ["-D_GNU_SOURCE", str(LIBRARY), "-lcap", "-ljansson"] if source == INTRUDER else []
-    needs = {INTRUDER: [LIBRARY], CALLER: list((ROOT / "src/trace").glob("calls_*.h"))}
+    needs = {INTRUDER: [LIBRARY], CALLER: list((ROOT / "src/trace").glob("calls_*.h")),
+             FUSER: [ROOT / "tests/fuse_server.h"]}
     newest = max(f.stat().st_mtime for f in [source, *needs.get(source, [])])
     if not made.exists() or made.stat().st_mtime < newest:
         BUILD.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,6 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +24,8 @@
 #include "base/reason.h"
 #include "host/mounts.h"
 #include "run/filters.h"
+
+#include "made_files.h"
 
 enum { SDA = 8 << 20, SDB = SDA | 16, SDC = SDA | 32, SDD = SDA | 48 };
 enum { BTRFS = 42, GONE = 300, ANOTHERS = 301 };
@@ -92,24 +93,7 @@ static const char *place(const char *path, char to[PATH_MAX])
 	return to;
 }
 
-/* Instead of the C library's: the program's calls come here. */
-FILE *fopen(const char *path, const char *mode)
-{
-	FILE *(*real)(const char *, const char *) =
-		(FILE * (*)(const char *, const char *)) dlsym(RTLD_NEXT, "fopen");
-	char to[PATH_MAX];
-
-	return real(place(path, to), mode);
-}
-
-DIR *opendir(const char *path)
-{
-	DIR *(*real)(const char *) = (DIR * (*)(const char *)) dlsym(RTLD_NEXT, "opendir");
-	char to[PATH_MAX];
-
-	return real(place(path, to));
-}
-
+/* Instead of the C library's, as in made_files.h. */
 int stat(const char *path, struct stat *st)
 {
 	static const struct {

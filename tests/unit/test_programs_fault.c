@@ -62,14 +62,7 @@ static void reads(void)
 	tick(17);
 	EVENT(on_rq_issue, &rq);
 	tick(19);
-	machine.level = 0x10000;
-	complete_bytes(&rq, 0, SIZE);
-	tick(23);
-	wake(&task);
-	completion_is_over();
-	machine.level = 0;
-	tick(29);
-	switch_to(&task, false);
+	completes_for(&rq, SIZE, &task);
 }
 
 #define READ_STRATA [ST_QUEUE] = 17, [ST_DEVICE] = 19, [ST_COMPLETE] = 23, [ST_RUNQ] = 29

@@ -39,14 +39,7 @@ static void writes(void)
 	tick(11);
 	switch_to(&idle[1], true);
 	tick(19);
-	machine.level = 0x10000;
-	complete_bytes(&rq, 0, SIZE);
-	tick(23);
-	wake(&task);
-	completion_is_over();
-	machine.level = 0;
-	tick(29);
-	switch_to(&task, false);
+	completes_for(&rq, SIZE, &task);
 }
 
 static void assert_written(u32 kind, u64 count)

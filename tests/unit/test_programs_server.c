@@ -228,6 +228,27 @@ static struct server_sums only_row(struct server_key *ret_key)
 	return *(struct server_sums *)rows->entries->value;
 }
 
+/* There is one row: @count requests to @server, each answered after 100, one with an error. Returns
+ * its sums. */
+static struct server_sums assert_all_took_100(const char *server, u32 protocol, u32 opcode,
+					      u64 count)
+{
+	struct server_key key;
+	struct server_sums sums = only_row(&key);
+
+	assert_string_equal(key.server, server);
+	assert_int_equal(key.protocol, protocol);
+	assert_int_equal(key.opcode, opcode);
+	assert_int_equal(key.bucket, hist_bucket(100));
+	assert_int_equal(key.pid | key.dev, 0);
+	assert_int_equal(sums.count, count);
+	assert_int_equal(sums.errors, 1);
+	assert_int_equal(sums.server_ns, 100 * count);
+	assert_int_equal(sums.max_ns, 100);
+	assert_int_equal(sums.tag_ns + sums.queue_ns + sums.resent, 0);
+	return sums;
+}
+
 /* The requests with a note, beside kept places of requests that are over. */
 static unsigned int requests_noted(void)
 {
@@ -1517,7 +1538,6 @@ static void test_rows_of_resent(void **state)
 static void test_rows_of_9p(void **state)
 {
 	struct server_sums sums;
-	struct server_key key;
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
@@ -1526,17 +1546,7 @@ static void test_rows_of_9p(void **state)
 		ANSWER(&client, TREAD, 3, i == 1 ? -2 : 0);
 		ANSWER(&client, TREAD, 3, -2); /* to a request of before the tracing */
 	}
-	sums = only_row(&key);
-	assert_string_equal(key.server, "home");
-	assert_int_equal(key.protocol, SERVER_9P);
-	assert_int_equal(key.opcode, TREAD);
-	assert_int_equal(key.bucket, hist_bucket(100));
-	assert_int_equal(key.pid | key.dev, 0);
-	assert_int_equal(sums.count, 3);
-	assert_int_equal(sums.errors, 1);
-	assert_int_equal(sums.server_ns, 300);
-	assert_int_equal(sums.max_ns, 100);
-	assert_int_equal(sums.tag_ns + sums.queue_ns + sums.resent, 0);
+	sums = assert_all_took_100("home", SERVER_9P, TREAD, 3);
 	assert_int_equal(sums.sent_bytes + sums.received_bytes, 0);
 }
 
@@ -1581,23 +1591,11 @@ static void smb_asked(u64 command, u64 message, struct ktask *to, u64 status)
 static void test_rows_of_smb(void **state)
 {
 	static const u64 statuses[] = { 0, 0xc0000022, 0xc0000011, 0xc0000016, 0x80000006 };
-	struct server_sums sums;
-	struct server_key key;
 
 	(void)state;
 	for (int i = 0; i < 5; i++)
 		smb_asked(SMB_CREATE, i, &alice, statuses[i]);
-	sums = only_row(&key);
-	assert_string_equal(key.server, "nas.example");
-	assert_int_equal(key.protocol, SERVER_SMB);
-	assert_int_equal(key.opcode, SMB_CREATE);
-	assert_int_equal(key.bucket, hist_bucket(100));
-	assert_int_equal(key.pid | key.dev, 0);
-	assert_int_equal(sums.count, 5);
-	assert_int_equal(sums.errors, 1);
-	assert_int_equal(sums.server_ns, 500);
-	assert_int_equal(sums.max_ns, 100);
-	assert_int_equal(sums.tag_ns + sums.queue_ns + sums.resent, 0);
+	assert_all_took_100("nas.example", SERVER_SMB, SMB_CREATE, 5);
 	assert_int_equal(map_count(&server_requests), 0);
 }
 

@@ -6,7 +6,6 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +19,8 @@
 #include <unistd.h>
 
 #include "host/devices.h"
+
+#include "made_files.h"
 
 #define DEV(major, minor) ((major) << 20 | (minor))
 
@@ -81,24 +82,7 @@ static const char *place(const char *path, char to[PATH_MAX])
 	return to;
 }
 
-/* Instead of the C library's: the program's calls come here. */
-FILE *fopen(const char *path, const char *mode)
-{
-	FILE *(*real)(const char *, const char *) =
-		(FILE * (*)(const char *, const char *)) dlsym(RTLD_NEXT, "fopen");
-	char to[PATH_MAX];
-
-	return real(place(path, to), mode);
-}
-
-DIR *opendir(const char *path)
-{
-	DIR *(*real)(const char *) = (DIR * (*)(const char *)) dlsym(RTLD_NEXT, "opendir");
-	char to[PATH_MAX];
-
-	return real(place(path, to));
-}
-
+/* Instead of the C library's, as in made_files.h. */
 int open(const char *path, int flags, ...)
 {
 	char to[PATH_MAX];

@@ -582,6 +582,19 @@ static void assert_ops(u32 kind, u64 count, u64 max_ns, const u64 strata[ST_N])
 	assert_int_equal(s.max_ns, max_ns);
 }
 
+/* An interrupt completes all @bytes of @rq, and 23 later wakes @t, which runs 29 later. */
+static void completes_for(struct request *rq, u32 bytes, struct ktask *t)
+{
+	machine.level = 0x10000;
+	complete_bytes(rq, 0, bytes);
+	tick(23);
+	wake(t);
+	completion_is_over();
+	machine.level = 0;
+	tick(29);
+	switch_to(t, false);
+}
+
 /* The newest record of any kind: messages that only wake user space are none. */
 static const void *newest_of_records(void)
 {
