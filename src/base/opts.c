@@ -446,7 +446,11 @@ static int store(struct parse *p, const struct opt *o, size_t base, char *text)
 static int store_arg(struct parse *p, char **argv, char *text)
 {
 	const struct opt *a = p->next_arg;
+	const char *why;
+	uint64_t ns;
 
+	if (a && a->arg && a->no_duration && !opts_duration(text, &ns, &why))
+		a = ++p->next_arg;
 	if (!a || !a->arg)
 		return fail(p, p->t->command ? "put -- before a command to run" : NULL,
 			    "unexpected argument '%s'", quote(text).s);

@@ -112,6 +112,7 @@ struct opt {
 	uint64_t min, max;     /* for uint and duration (ns); max 0: no limit */
 	bool required;         /* the argument must be given */
 	bool many;             /* the last argument: its values go to .rest */
+	bool no_duration;      /* an argument of text: left out if the word is a duration */
 };
 
 struct opt_group {

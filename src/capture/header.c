@@ -441,6 +441,22 @@ int header_parse(struct header *h, const char *text, size_t len)
 	return err;
 }
 
+void header_missing(const struct header *h, struct missing *ret)
+{
+	*ret = (struct missing){
+		.syscalls = h->has_ops ? NULL : "not recorded",
+		.requests = h->has_requests ? h->missing[MISSING_IN_REQUESTS] : "not recorded",
+		.uring = h->missing[MISSING_IN_URING],
+		.aio = h->missing[MISSING_IN_AIO],
+		.faults = h->missing[MISSING_IN_FAULTS],
+		.pages = h->missing[MISSING_IN_PAGES],
+		.minor_faults = "not recorded",
+		.device_bytes = h->has_device_bytes ? NULL : "not recorded",
+	};
+	for (int i = 0; i < ST_N; i++)
+		ret->stratum[i] = h->stratum[i];
+}
+
 void header_done(struct header *h)
 {
 	free(h->kernel);

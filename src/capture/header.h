@@ -92,6 +92,9 @@ const struct header_mount *header_mount(const struct header *h, unsigned int dev
 /* Names the server of file system @dev, of type @fs, as mount_server() does. */
 void header_server(const struct header *h, unsigned int dev, const char *fs, char dst[SERVER_TEXT]);
 
+/* Sets the reasons why figures are missing in the recording. They live as long as @h. */
+void header_missing(const struct header *h, struct missing *ret);
+
 /* How the run ended. */
 struct ending {
 	uint64_t duration_ns;

@@ -26,6 +26,9 @@ void row_key_set(unsigned long long by[2], enum by_key what, const struct catalo
 	case BY_TID:
 		by[0] = t->tid;
 		break;
+	case BY_THREAD:
+		by[0] = (uint64_t)t->pid << 32 | t->tid;
+		break;
 	case BY_COMM:
 		memcpy(by, t->comm, COMM_LEN);
 		break;
@@ -291,7 +294,8 @@ static int row_begin(struct replay *r, struct replay_rows *of, const struct reco
 		catalog_file_name(f, &name);
 		return filenames_add(&of->names, by, &name);
 	}
-	return *ret_by || what == BY_NONE || what == BY_FILE || what == BY_CACHE || what == BY_HOST
+	return *ret_by || what == BY_NONE || what == BY_FILE || what == BY_CACHE ||
+			       what == BY_HOST || what == BY_THREAD
 		       ? 0
 		       : -ENOMEM;
 }

@@ -45,28 +45,15 @@ static void header_move(struct report_source *s, struct recording *rec)
 		from->missing[i] = NULL;
 }
 
-static void missing_set(struct missing *m, const struct header *h)
-{
-	for (int i = 0; i < ST_N; i++)
-		m->stratum[i] = h->stratum[i];
-	m->syscalls = h->has_ops ? NULL : "not recorded";
-	m->requests = h->has_requests ? h->missing[MISSING_IN_REQUESTS] : "not recorded";
-	m->uring = h->missing[MISSING_IN_URING];
-	m->aio = h->missing[MISSING_IN_AIO];
-	m->faults = h->missing[MISSING_IN_FAULTS];
-	m->pages = h->missing[MISSING_IN_PAGES];
-	m->minor_faults = "not recorded";
-}
-
 int report_source_add(struct report_source *s, struct recording *rec, struct reason *why)
 {
-	if (!rec->header.has_device_bytes)
-		s->missing.device_bytes = "not recorded";
 	if (!report_source_is_known(s)) {
 		header_move(s, rec);
-		missing_set(&s->missing, &s->header);
+		header_missing(&s->header, &s->missing);
 		return 0;
 	}
+	if (!rec->header.has_device_bytes)
+		s->missing.device_bytes = "not recorded";
 	if (s->header.machine != rec->header.machine)
 		return reason_set(
 			why, EXIT_FAILED,

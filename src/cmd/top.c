@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * top.c - shows live which processes, files, disks or servers have the I/O. The table and the
- * screen are in src/top/.
+ * top.c - shows live which processes, files, disks or servers have the I/O; top_recording.c shows
+ * a recording. The table and the screen are in src/top/.
  */
 #include <string.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/reason.h"
+#include "cmd/top_recording.h"
 #include "host/container_names.h"
 #include "host/lookup.h"
 #include "run/io.h"
@@ -28,6 +29,7 @@ struct top {
 	const char *sort;
 	uint64_t max_rows;
 	bool batch, no_clear;
+	const char *file; /* a recording to replay; NULL: live */
 	/* state */
 	bool screen, clear;
 	struct top_names names;
@@ -67,6 +69,19 @@ static const struct opt output_opts[] = {
 	{},
 };
 
+static const struct opt args[] = {
+	{ .arg = "FILE",
+	  OPT_STRING(struct top, file),
+	  .no_duration = true,
+	  .help = "replay this recording instead of tracing" },
+	{ OPT_DURATION(struct top, io.run.opts.interval_ns), .arg = "INTERVAL", .min = 10000000,
+	  .max = 1000000000000000000,
+	  .help = "print after each interval of this length (seconds)" },
+	{ OPT_UINT(struct top, io.run.opts.count), .arg = "COUNT", .min = 1,
+	  .help = "end after this many intervals; a command goes on running" },
+	{},
+};
+
 static const struct opt_group groups[] = {
 	{ "Output", output_opts, 0 },
 	RUN_GROUPS,
@@ -80,6 +95,7 @@ static const struct opt_example examples[] = {
 	{ "iostrata top -d nvme0n1 --by file", "the files in use on a busy disk" },
 	{ "iostrata top --by server", "how long file servers and FUSE daemons take to answer" },
 	{ "iostrata top --json 10 >top.json", "for a program to read" },
+	{ "iostrata top trace.ios", "the same screen for a recording: arrows move in its time" },
 	{},
 };
 
@@ -95,9 +111,11 @@ static const struct opt_table table = {
 		 "disks. --by server shows requests to file servers and FUSE daemons instead. On a "
 		 "terminal, top is a "
 		 "full screen with keys; elsewhere, and with "
-		 "-- CMD, it prints text like biotop(8): requests by process, disk and operation.",
+		 "-- CMD, it prints text like biotop(8): requests by process, disk and operation. "
+		 "With "
+		 "FILE, it shows a recording instead, at any time.",
 	.groups = groups,
-	.args = run_args,
+	.args = args,
 	.command = true,
 	.examples = examples,
 	.columns = columns,
@@ -216,13 +234,19 @@ static void ui_fill(struct top *t)
 	ui->data.of_ops = t->io.of_ops;
 }
 
+static char *cgroup_path(void *arg, unsigned long long id)
+{
+	(void)arg;
+	return lookup_cgroup(id);
+}
+
 /* Reads all files here: after the start, none can be opened. */
 static int start(struct run *r, struct reason *why)
 {
 	struct top *t = top_of(r);
 
 	uname(&t->uts);
-	t->names.cgroup_path = lookup_cgroup;
+	t->names.cgroup_path = cgroup_path;
 	t->names.containers = &t->containers;
 	t->names.by_file = t->view == TOP_FILE;
 	ui_fill(t);
@@ -376,10 +400,50 @@ static const struct run_ops ops = {
 	.beat = beat,
 };
 
+/* Replays the recording t->file. Returns the exit code. */
+static int replay(struct top *t, char **command)
+{
+	const struct run_opts *o = &t->io.run.opts;
+	const char *other = command          ? "a command"
+			    : o->duration_ns ? "--duration"
+			    : o->overhead    ? "--overhead"
+			    : o->strict      ? "--strict"
+			    : o->filters.system || o->filters.all_files || o->filters.all_faults ||
+					    o->filters.children
+				    ? "an option of the group 'Scope'"
+				    : NULL;
+	struct reason why;
+
+	t->screen = !t->batch && !o->json && screen_possible(stdin, stdout);
+	if (other) {
+		reason_set(&why, EXIT_USAGE, "%s is for tracing, and '%.100s' is a recording",
+			   other, t->file);
+		return cmd_fail(&why);
+	}
+	if (sort_resolve(t, &why))
+		return cmd_fail(&why);
+	return top_replay_main(&(struct top_replay_conf){
+		.file = t->file,
+		.view = t->view,
+		.sort = t->sort,
+		.max_rows = t->max_rows,
+		.interval_ns = o->interval_ns ? o->interval_ns : NS_PER_S,
+		.count = o->count,
+		.json = o->json,
+		.screen = t->screen,
+		.filters = &o->filters,
+	});
+}
+
 static int top(int argc, char **argv)
 {
-	struct top t = { .io.report = report, .sort = "bytes", .max_rows = 20 };
-	int status = run_main(&t.io.run, &ops, &cmd_top, argc, argv);
+	struct top t = { .io.report = report, .sort = "bytes", .max_rows = 20 }, look = t;
+	struct opts_result res;
+	int status = opts_parse(&table, argc, argv, &look, &res);
+
+	if (!status && look.file)
+		return replay(&look, res.command);
+	status = run_main(&t.io.run, &ops, &cmd_top, argc, argv);
 
 	screen_close();
 	overhead_say(stderr, t.bpf_run_ns, t.bpf_run_cnt);

@@ -533,3 +533,10 @@ bool interrupt_came(void)
 {
 	return interrupted;
 }
+
+bool keyboard_wait(unsigned int ms)
+{
+	struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&fd, 1, ms) <= 0 || !(fd.revents & ~POLLIN);
+}

@@ -145,4 +145,9 @@ void interrupt_catch(void);
 /* Whether the first INT or TERM came. */
 bool interrupt_came(void);
 
+/* Waits for a press of the keyboard or a signal, at most @ms. Returns false if the terminal is
+ * gone.
+ */
+bool keyboard_wait(unsigned int ms);
+
 #endif

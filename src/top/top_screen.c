@@ -129,12 +129,16 @@ static void view_set(struct top_ui *ui, enum top_view view)
 	ui->has_selected = false;
 	ui->n_pins = 0;
 	ui->at = ui->first = 0;
+	if (ui->replay)
+		ui->replay->ops->view(ui->replay->arg);
 }
 
 static bool view_possible(const struct top_ui *ui, enum top_view view)
 {
 	if (view == TOP_SERVER)
 		return !ui->no_servers;
+	if (ui->replay)
+		return true;
 	return view == TOP_DISK || (view == TOP_FILE) == ui->by_file;
 }
 
@@ -273,17 +277,32 @@ static void on_click(struct presses *p)
 		select_at(ui, ui->first + line);
 }
 
+#define ROW_PRESSES                                                                                \
+	{ on_mode, 't', "t", "figures of the interval, per second, total" },                       \
+		{ on_pin, 'm', "m M", "pin the row to the top; unpin all" },                       \
+		{ on_unpin, 'M', NULL, NULL }, { on_click, SCREEN_CLICK, NULL, NULL },             \
+		{ on_enter, SCREEN_ENTER, "Enter",                                                 \
+		  "open the row: strata, latencies, slowest operations" },                         \
+		{ on_back, SCREEN_ESCAPE, "Esc", "back; in the list: show all rows again" },       \
+	{                                                                                          \
+		on_back, SCREEN_BACKSPACE, NULL, NULL                                              \
+	}
+
 static const struct press own_presses[] = {
 	{ on_next_view, 'v', "v V", "next, previous view: process, thread, comm, disk ..." },
 	{ on_previous_view, 'V', NULL, NULL },
 	{ on_filter, '/', "/", "show only rows with the typed text" },
-	{ on_mode, 't', "t", "figures of the interval, per second, total" },
-	{ on_pin, 'm', "m M", "pin the row to the top; unpin all" },
-	{ on_unpin, 'M', NULL, NULL },
-	{ on_click, SCREEN_CLICK, NULL, NULL },
-	{ on_enter, SCREEN_ENTER, "Enter", "open the row: strata, latencies, slowest operations" },
-	{ on_back, SCREEN_ESCAPE, "Esc", "back; in the list: show all rows again" },
-	{ on_back, SCREEN_BACKSPACE, NULL, NULL },
+	ROW_PRESSES,
+	{},
+};
+
+/* The presses for the time are top_replay_press()'s, which takes them before. */
+static const struct press replay_presses[] = {
+	TOP_REPLAY_PRESSES,
+	{ on_next_view, 'v', "v V", "next, previous view: process, thread, comm, file, disk ..." },
+	{ on_previous_view, 'V', NULL, NULL },
+	{ on_filter, 'f', "f", "show only rows with the typed text" },
+	ROW_PRESSES,
 	{},
 };
 
@@ -325,6 +344,8 @@ static bool press_take(struct presses *p, int key)
 {
 	struct top_ui *ui = ui_of(p);
 
+	if (ui->replay && !ui->typing && top_replay_press(ui->replay, p, key))
+		return true;
 	if (ui->data.interval)
 		table_make(ui);
 	if (!ui->typing)
@@ -341,6 +362,23 @@ static const struct press_view press_view = {
 	.take = press_take,
 	.own = own_presses,
 };
+
+static const struct press_view replay_view = {
+	.title = "iostrata top: keys for a recording",
+	.sort = sort_move,
+	.reverse = reverse,
+	.move = select_move,
+	.take = press_take,
+	.own = replay_presses,
+};
+
+void top_ui_replay(struct top_ui *ui, struct top_replay *replay)
+{
+	ui->replay = replay;
+	ui->no_servers = true; /* their requests have no time in a recording */
+	ui->presses.view = &replay_view;
+	ui->presses.paused = true;
+}
 
 void top_ui_init(struct top_ui *ui, uint64_t interval_ns)
 {
@@ -557,10 +595,10 @@ static int put_sides(int y, const struct top_ui *ui, const struct top_row *r)
 
 /* Draws the command line of the row's process, as far as it fits into one line. Returns the next
  * line. */
-static int put_command(int y, const struct top_row *r)
+static int put_command(int y, const struct top_ui *ui, const struct top_row *r)
 {
 	char safe[TEXT_SAFE_CAP(TOP_LINE / 4)];
-	char *command = r->thread ? process_command(r->thread->id >> 32) : NULL;
+	char *command = r->thread && !ui->replay ? process_command(r->thread->id >> 32) : NULL;
 
 	if (!command)
 		return y;
@@ -581,7 +619,7 @@ static void page_row(struct top_ui *ui, int y)
 	snprintf(title, sizeof(title), "%s%s", ui->title, r ? "" : ": no I/O now");
 	screen_cell(y++, 0, screen_width(), STYLE_TITLES, title);
 	if (r && ui->view <= TOP_THREAD)
-		y = put_command(y, r);
+		y = put_command(y, ui, r);
 	if (r) {
 		y = put_sides(y, ui, r);
 		y = put_strata(y, r, top_row_strata(&ui->table, r));
@@ -606,7 +644,7 @@ static const char *mode_text(const struct top_ui *ui, char buf[48])
 	int len = snprintf(buf, 48, "%s %s", what[ui->mode], text_ns(shown).s);
 
 	/* changed by a press; the new length applies after this interval: it may be long */
-	if (ui->mode != TOP_TOTAL && (next < shown / 5 * 4 || next > shown / 4 * 5))
+	if (!ui->replay && ui->mode != TOP_TOTAL && (next < shown / 5 * 4 || next > shown / 4 * 5))
 		snprintf(buf + len, 48 - len, ", next %s", text_ns(next).s);
 	return buf;
 }
@@ -619,11 +657,16 @@ static void put_head(const struct top_ui *ui)
 
 	text_safe(filter, sizeof(filter), ui->filter);
 	snprintf(rest, sizeof(rest), "by %s %s%s%s%s%s%s", top_view_name(ui->view),
-		 mode_text(ui, mode), ui->presses.paused ? ", paused" : "",
+		 mode_text(ui, mode),
+		 !ui->presses.paused ? (ui->replay ? ", playing" : "")
+		 : ui->replay        ? ""
+				     : ", paused",
 		 *filter ? ", with " : "", filter,
 		 *ui->data.of_ops ? "; only operations are filtered by " : "", ui->data.of_ops);
-	snprintf(text, sizeof(text), "%s load %s %s", clock.s, ui->data.load, rest);
-	if (strlen(text) > (size_t)width) /* the load average is the least important */
+	snprintf(text, sizeof(text), "%s %s%s %s", clock.s, ui->replay ? "" : "load ",
+		 ui->replay ? ui->replay->where : ui->data.load, rest);
+	if (strlen(text) > (size_t)width &&
+	    !ui->replay) /* the load average is the least important */
 		snprintf(text, sizeof(text), "%s %s", clock.s, rest);
 	screen_put(0, 0, width, STYLE_BOLD, text);
 	top_sum_text(text, snapshot_of(ui), ui->figures.per_second_of, width);
@@ -644,6 +687,8 @@ static void put_foot(const struct top_ui *ui)
 		screen_put(y, 0, screen_width(), STYLE_BOLD, text);
 		return;
 	}
+	if (ui->replay && top_replay_text(ui->replay, text, sizeof(text)))
+		said = text;
 	if (*said) {
 		screen_put(y, 0, screen_width(), STYLE_BOLD, said);
 		return;
@@ -655,7 +700,10 @@ static void put_foot(const struct top_ui *ui)
 		 foot);
 	top_cut_figures(text, screen_width());
 	screen_put(y, 0, screen_width(), *ui->data.gone ? STYLE_BOLD : STYLE_DIM,
-		   *text ? text : "q quit  h help  v view  < > sort  / filter  Enter open row");
+		   *text        ? text
+		   : ui->replay ? "q quit  h help  space plays  arrows step  g time  / condition  "
+				  "J K incidents"
+				: "q quit  h help  v view  < > sort  / filter  Enter open row");
 }
 
 int top_ui_draw(struct top_ui *ui)

@@ -10,6 +10,7 @@
 #include "show/heat.h"
 #include "show/presses.h"
 #include "top/top_list.h"
+#include "top/top_replay.h"
 
 enum {
 	TOP_FILTER = 64,  /* bytes of the filter, NUL included */
@@ -39,7 +40,10 @@ struct top_ui {
 	struct presses presses;
 	/* set by the caller beforehand, who may read them later */
 	enum top_view view;
-	bool by_file;    /* only the views of files, disks and servers are possible */
+	bool by_file; /* only the views of files, disks and servers are possible */
+	/* a recording is replayed, all views but servers are possible; NULL: live. Owned by others
+	 */
+	struct top_replay *replay;
 	bool no_servers; /* requests to servers are not counted: their view is not possible */
 	char sort[16];   /* name of a column */
 	struct top_data data;
@@ -65,6 +69,9 @@ struct top_ui {
 
 /* Begins with the list of processes, and an interval of @interval_ns. */
 void top_ui_init(struct top_ui *ui, uint64_t interval_ns);
+
+/* Makes it the screen of a recording, which begins paused. */
+void top_ui_replay(struct top_ui *ui, struct top_replay *replay);
 
 /* Draws the screen. Returns 0 or -ENOMEM. */
 int top_ui_draw(struct top_ui *ui);

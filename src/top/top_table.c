@@ -52,7 +52,7 @@ const struct top_name *top_names_find(struct top_names *names, uint64_t id)
 	if (!name)
 		return NULL;
 	name->id = id;
-	name->path = names->cgroup_path ? names->cgroup_path(id) : NULL;
+	name->path = names->cgroup_path ? names->cgroup_path(names->arg, id) : NULL;
 	if (name->path && container_find(name->path, &name->container) && names->containers)
 		container_names_find(names->containers, &name->container);
 	name->owner = owner_number(names, name);

@@ -139,9 +139,11 @@ struct top_name {
 
 /* Cgroups by id. */
 struct top_names {
-	char *(*cgroup_path)(unsigned long long id); /* result for free(); NULL: not known */
-	struct container_names *containers;          /* NULL: names are not looked up */
-	struct top_name *list;                       /* in the order of lookups */
+	/* result for free(); NULL: not known */
+	char *(*cgroup_path)(void *arg, unsigned long long id);
+	void *arg;                          /* of cgroup_path */
+	struct container_names *containers; /* NULL: names are not looked up */
+	struct top_name *list;              /* in the order of lookups */
 	bool by_file; /* rows are of files, so key.by[1] is an inode and no behalf */
 };
 

@@ -94,8 +94,9 @@ static void sample(struct snapshot *sn)
 
 #define CONTAINER "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static char *cgroup_path(unsigned long long id)
+static char *cgroup_path(void *arg, unsigned long long id)
 {
+	(void)arg;
 	return strdup(id == 7    ? "/system.slice/docker-" CONTAINER ".scope"
 		      : id == 10 ? "/other.slice/docker-" CONTAINER ".scope"
 		      : id == 9  ? "cgroup 9"
