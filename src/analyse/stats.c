@@ -92,6 +92,71 @@ double stats_chi_squared_above(double x, double df)
 	return erfc((cbrt(x / df) - 1 + part) / sqrt(2 * part)) / 2;
 }
 
+/* The upper incomplete gamma function of shape @a, regularised. */
+static double gamma_above(double a, double x)
+{
+	int sign;
+	double front, sum = 1 / a, term = sum, b, c, d, f, step;
+
+	if (x <= 0)
+		return 1;
+	front = exp(a * log(x) - x - lgamma_r(a, &sign));
+	if (x < a + 1) { /* the series of the lower part */
+		for (int i = 1; i <= FRACTION_STEPS && term > sum * 1e-15; i++) {
+			term *= x / (a + i);
+			sum += term;
+		}
+		f = 1 - front * sum;
+		return f > 0 ? f : 0;
+	}
+	/* the continued fraction of the upper part, from its front (Lentz's method) */
+	b = x + 1 - a;
+	c = 1e300;
+	d = 1 / b;
+	f = d;
+	for (int i = 1; i <= FRACTION_STEPS; i++) {
+		b += 2;
+		d = 1 / (-i * (i - a) * d + b);
+		c = b - i * (i - a) / c;
+		step = c * d;
+		f *= step;
+		if (fabs(step - 1) < 1e-14)
+			break;
+	}
+	return front * f;
+}
+
+double stats_pearson_above(double x, double skew)
+{
+	double shape = 4 / (skew * skew), p = gamma_above(shape, shape + x * sqrt(shape));
+
+	return p < 0 ? 0 : p > 1 ? 1 : p;
+}
+
+/* The logarithm of "n over k". */
+static double log_choose(double n, double k)
+{
+	int sign;
+
+	return lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign);
+}
+
+double stats_hypergeometric_above(double k, double n, double marked, double all)
+{
+	double most = n < marked ? n : marked, least = n + marked - all, term, sum = 0;
+
+	if (k <= 0 || k <= least)
+		return 1;
+	if (k > most)
+		return 0;
+	term = exp(log_choose(marked, k) + log_choose(all - marked, n - k) - log_choose(all, n));
+	for (; k <= most && term > sum * 1e-15; k++) {
+		sum += term;
+		term *= (marked - k) * (n - k) / ((k + 1) * (all - marked - n + k + 1));
+	}
+	return sum < 1 ? sum : 1;
+}
+
 /* The density of the t distribution. */
 static double t_density(double t, double df)
 {

@@ -45,6 +45,19 @@ double stats_binomial_above(double k, double n, double share);
 double stats_chi_squared_above(double x, double df);
 
 /*
+ * How probable a value of at least @x is in a Pearson distribution of type III with mean 0,
+ * variance 1 and skewness @skew > 0: a shifted gamma distribution (Abramowitz and Stegun, 26.1.31),
+ * whose tail is an incomplete gamma function (6.5.29 and 6.5.31).
+ */
+double stats_pearson_above(double x, double skew);
+
+/*
+ * How probable it is that at least @k of @n, drawn without replacement, are among @marked of @all:
+ * the tail of the hypergeometric distribution (26.1.21). All are whole numbers.
+ */
+double stats_hypergeometric_above(double k, double n, double marked, double all);
+
+/*
  * The length in intervals, of @n, of blocks that are about independent: twice the choice of Politis
  * and White, "Automatic block-length selection for the dependent bootstrap" (2004), for circular
  * blocks, with the correction of Patton, Politis and White (2009). Their choice makes the variance

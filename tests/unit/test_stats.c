@@ -102,6 +102,35 @@ static void test_binomial(void **state)
 	assert_true(stats_binomial_above(2.5, 9, 0.2) > stats_binomial_above(3, 9, 0.2));
 }
 
+static void test_hypergeometric(void **state)
+{
+	(void)state;
+	/* of 4 marked among 10, at least 3 among 5: (4 * 15 + 6) / 252 */
+	near(stats_hypergeometric_above(3, 5, 4, 10), 66.0 / 252, 1e-12);
+	near(stats_hypergeometric_above(0, 5, 4, 10), 1, 0);
+	near(stats_hypergeometric_above(5, 5, 4, 10), 0, 0);
+	near(stats_hypergeometric_above(2, 8, 4, 10), 1, 0); /* two must be */
+	near(stats_hypergeometric_above(3, 8, 4, 10), 39.0 / 45, 1e-12);
+	near(stats_hypergeometric_above(1100, 100000, 100000, 10000000), 9.2e-4, 2e-4);
+}
+
+/* Skewness 2 is an exponential distribution, and root of 2 one of shape 2; a small one is nearly
+ * normal. */
+static void test_pearson(void **state)
+{
+	(void)state;
+	for (double x = -0.9; x < 40; x += 0.7) {
+		double y = 2 + x * M_SQRT2;
+
+		near(stats_pearson_above(x, 2) / exp(-1 - x), 1, 1e-9);
+		if (y > 0)
+			near(stats_pearson_above(x, M_SQRT2) / (exp(-y) * (1 + y)), 1, 1e-9);
+	}
+	near(stats_pearson_above(-1.5, 2), 1, 0);
+	near(stats_pearson_above(2, 0.05), 0.0241, 1e-4);
+	near(stats_pearson_above(0, 0.05), 0.4967, 1e-3);
+}
+
 /* Values of Abramowitz and Stegun, table 26.8. */
 static void test_chi_squared(void **state)
 {
@@ -273,6 +302,8 @@ int main(void)
 		cmocka_unit_test(test_welch),
 		cmocka_unit_test(test_binomial),
 		cmocka_unit_test(test_chi_squared),
+		cmocka_unit_test(test_hypergeometric),
+		cmocka_unit_test(test_pearson),
 		cmocka_unit_test(test_holm),
 		cmocka_unit_test(test_block_length),
 		cmocka_unit_test(test_bootstrap),
