@@ -383,8 +383,8 @@ static void planted_shuffle(struct planted_load *p, struct stored_op *ops, uint6
 
 /* Writes @n operations and all requests, in 0.5 ms for each operation. @cause: a name in
  * planted_causes, "" for none. @shuffled: times are exchanged afterwards. */
-static int planted_put(struct writer *w, const char *cause, bool shuffled, uint64_t seed,
-		       uint64_t n)
+static inline int planted_put(struct writer *w, const char *cause, bool shuffled, uint64_t seed,
+			      uint64_t n)
 {
 	struct planted_load p = { .cause = cause,
 				  .random = (seed + 1) * 0x9e3779b97f4a7c15ULL,

@@ -21,6 +21,10 @@ enum {
 	TABLE = 4 * SCAN_VALUES,
 };
 
+enum { REQUESTS_LOOKED_AT = 64 }; /* of one operation, for their disks */
+
+#define HOLDER_SHORTEST 5000 /* ns */
+
 #define WAITS_LEAST 0.15 /* slow ones wait for less of their time: they are cached */
 
 /* The first pass. */
@@ -34,8 +38,14 @@ struct first {
 
 /* The second pass. */
 struct second {
-	uint16_t table[TABLE]; /* values by hash, + 1; 0: none */
-	uint64_t seen;         /* slow ones, for the sample */
+	/* Values by hash; value: the index + 1, or 0. With their keys, since values are far apart.
+	 */
+	struct {
+		uint64_t key;
+		uint16_t attribute, value;
+	} table[TABLE];
+	bool has[ATTR_N]; /* whether there is any value of the attribute */
+	uint64_t seen;    /* slow ones, for the sample */
 	uint64_t random;
 	int err;
 };
@@ -103,17 +113,23 @@ static void slowest_add(struct first *p, const struct stored_event *ev, uint64_t
 static int first_event(struct scan *s, void *pass, struct stored_event *ev)
 {
 	struct first *p = pass;
-	uint64_t total = stored_event_total(ev), start, offset;
+	uint64_t total, start, offset;
 	int err = 0;
 
 	if (ev->kind == CHUNK_REQUESTS)
 		err = explain_beside_add(&s->beside, s->rec, &ev->request);
+	if (ev->kind == CHUNK_REQUESTS && !err)
+		err = explain_requests_add(&s->own, &ev->request);
+	if (ev->kind == CHUNK_OPS && s->conf->kinds)
+		explain_holders_add(&s->holders, s->rec, &ev->op, stored_event_total(ev));
 	if (err || !is_meant(s, ev))
 		return err;
+	total = stored_event_total(ev); /* the filter may have changed it */
 	s->e->n++;
 	p->times[time_index(total)]++;
 	start = ev->kind == CHUNK_OPS ? ev->op.start_ns : ev->request.q_ns;
 	p->last_ns = start > p->last_ns ? start : p->last_ns;
+	starts_add(&s->starts, start);
 	offset = ev->kind == CHUNK_REQUESTS  ? ev->request.sector * 512
 		 : op_has_range(ev->op.kind) ? ev->op.offset
 					     : UINT64_MAX;
@@ -146,14 +162,13 @@ static uint64_t value_hash(enum explain_attribute attribute, uint64_t key)
 static struct scan_value *value_find(const struct scan *s, const struct second *p,
 				     enum explain_attribute attribute, uint64_t key)
 {
-	struct scan_value *v;
-
 	for (uint64_t at = value_hash(attribute, key);; at++) {
-		if (!p->table[at % TABLE])
+		unsigned int i = at % TABLE;
+
+		if (!p->table[i].value)
 			return NULL;
-		v = &s->values[p->table[at % TABLE] - 1];
-		if (v->key == key && v->attribute == attribute)
-			return v;
+		if (p->table[i].key == key && p->table[i].attribute == attribute)
+			return &s->values[p->table[i].value - 1];
 	}
 }
 
@@ -168,9 +183,12 @@ static struct scan_value *value_add(struct scan *s, struct second *p,
 	v = &s->values[s->n_values++];
 	v->attribute = attribute;
 	v->key = key;
-	while (p->table[at % TABLE])
+	while (p->table[at % TABLE].value)
 		at++;
-	p->table[at % TABLE] = s->n_values;
+	p->has[attribute] = true;
+	p->table[at % TABLE].key = key;
+	p->table[at % TABLE].attribute = attribute;
+	p->table[at % TABLE].value = s->n_values;
 	return v;
 }
 
@@ -219,20 +237,26 @@ static int values_choose(struct scan *s, struct second *p, const struct first *f
 		return -ENOMEM;
 	for (unsigned int a = 0; a < s->beside.n; a++)
 		value_add(s, p, ATTR_BESIDE, a);
-	for (int attribute = ATTR_FILE; attribute < ATTR_TIME; attribute++) {
+	for (unsigned int d = 0; d < s->own.n_disks && s->own.n_disks > 1; d++)
+		value_add(s, p, ATTR_MEMBER, s->own.disks[d]);
+	for (int attribute = ATTR_HOLDER; attribute < ATTR_TIME; attribute++) {
 		s->first_bin[attribute] = s->n_values;
 		for (unsigned int bin = 0; bin < explain_attribute_bins(attribute); bin++)
 			value_add(s, p, attribute, bin);
 	}
 	least = n * EXPLAIN_LEAST_PERCENT / 100;
 	least = least > EXPLAIN_LEAST ? least : EXPLAIN_LEAST;
-	for (int attribute = ATTR_FILE; attribute < ATTR_TIME; attribute++) {
+	for (int attribute = ATTR_HOLDER; attribute < ATTR_TIME; attribute++) {
 		if (explain_attribute_bins(attribute))
 			continue;
 		for (size_t i = 0; i < n; i++) {
+			const struct holder *h = NULL;
+
 			explain_scan_item_fill(&item, s, &first->slowest[i]);
+			if (attribute == ATTR_HOLDER)
+				h = explain_holder_find(&s->holders, s->rec, &item);
 			list[i].key = explain_attribute_value(s, &item, attribute);
-			list[i].owner = item.owner;
+			list[i].owner = h ? h->owner : item.owner;
 			list[i].file = item.file;
 		}
 		frequent_add(s, p, attribute, list, n, least);
@@ -263,13 +287,20 @@ static struct scan_slow *slow_place(struct scan *s, struct second *p)
 	return at < SCAN_SLOW ? &s->list[at] : NULL;
 }
 
-static void value_count(struct scan *s, struct scan_value *v, unsigned int cell,
-			struct scan_slow *slow, bool is_slow)
+/* Where an operation is counted. */
+struct place {
+	unsigned int cell, of_order;
+	struct scan_slow *slow; /* the place of a slow one in the sample, or NULL */
+	bool is_slow;
+};
+
+static void value_count(struct scan *s, struct scan_value *v, const struct place *at)
 {
-	v->all[cell]++;
-	v->slow[cell] += is_slow;
-	if (slow)
-		bit_set(slow->bits, v - s->values);
+	v->all[at->cell]++;
+	v->slow[at->cell] += at->is_slow;
+	s->order_all[at->of_order][v - s->values]++;
+	if (at->slow)
+		bit_set(at->slow->bits, v - s->values);
 }
 
 /* The activities beside @item that may hinder it: a set of 1 << activity. */
@@ -289,25 +320,81 @@ static uint64_t beside_of(struct scan *s, const struct scan_item *item, bool is_
 	return s->below & explain_beside_at(&s->beside, item->start_ns, item->thread);
 }
 
-/* Counts all values of an operation. @slow: the place of a slow one, or NULL. */
-static void values_count(struct scan *s, struct second *p, const struct scan_item *item,
-			 struct scan_slow *slow, bool is_slow)
+/* How long a slow operation waited behind a holder. */
+static void holder_note(struct scan *s, const struct scan_item *item, struct scan_value *v)
 {
-	unsigned int cell = explain_scan_cell(s, item->start_ns);
+	const struct holder *h = explain_holder_find(&s->holders, s->rec, item);
+	uint64_t end = item->start_ns + item->total_ns, above = item->total_ns - s->e->window_ns,
+		 soon = item->total_ns / 2;
+
+	v->waited_ns += item->op->strata[ST_LOCK] + item->op->strata[ST_SLEEP];
+	v->above_ns += item->total_ns > s->e->window_ns ? above : 0;
+	soon = soon > s->e->threshold_ns ? soon : s->e->threshold_ns;
+	v->soon += h && end > h->end_ns && end - h->end_ns < soon;
+}
+
+/* Counts the disks of an operation's requests, and notes the first request. */
+static void own_requests_count(struct scan *s, struct second *p, const struct scan_item *item,
+			       const struct place *at)
+{
+	size_t n;
+	struct own_request *first = explain_requests_of(&s->own, item, s->e->window_ns, &n);
+	unsigned int disks = 0;
 	struct scan_value *v;
-	uint64_t key, beside = beside_of(s, item, is_slow);
+
+	if (!first)
+		return;
+	first->is_first = true;
+	if (at->slow)
+		at->slow->request = first;
+	for (size_t i = 0; i < n && i < REQUESTS_LOOKED_AT; i++)
+		disks |= 1U << first[i].disk;
+	for (unsigned int d = 0; d < s->own.n_disks && item->op; d++) {
+		if (!(disks >> d & 1) || s->own.disks[d] == item->disk)
+			continue;
+		v = value_find(s, p, ATTR_MEMBER, s->own.disks[d]);
+		if (v)
+			value_count(s, v, at);
+	}
+}
+
+/* Counts all values of an operation. */
+static void values_count(struct scan *s, struct second *p, const struct scan_item *item,
+			 const struct place *at)
+{
+	struct scan_value *v;
+	uint64_t key, beside = beside_of(s, item, at->is_slow);
 
 	for (; beside; beside &= beside - 1)
-		value_count(s, &s->values[__builtin_ctzll(beside)], cell, slow, is_slow);
-	for (int attribute = ATTR_FILE; attribute < ATTR_TIME; attribute++) {
-		key = explain_attribute_value(s, item, attribute);
+		value_count(s, &s->values[__builtin_ctzll(beside)], at);
+	for (int attribute = ATTR_HOLDER; attribute < ATTR_TIME; attribute++) {
+		key = p->has[attribute] ? explain_attribute_value(s, item, attribute) : NO_VALUE;
 		if (key == NO_VALUE)
 			continue;
 		v = explain_attribute_bins(attribute) ? &s->values[s->first_bin[attribute] + key]
 						      : value_find(s, p, attribute, key);
 		if (v)
-			value_count(s, v, cell, slow, is_slow);
+			value_count(s, v, at);
+		if (v && at->is_slow && attribute == ATTR_HOLDER)
+			holder_note(s, item, v);
 	}
+	own_requests_count(s, p, item, at);
+}
+
+/* Counts how long an operation took, in the order of operations. */
+static void duration_count(struct scan *s, const struct scan_item *item, double place, bool is_slow)
+{
+	struct phase_cell *c = &s->phases[starts_part(place, s->n_phases)];
+	unsigned int group = explain_beside_group(&s->beside, item->start_ns);
+
+	s->trend[starts_part(place, s->n_trend)][explain_trend_bin(item->total_ns)]++;
+	s->group_all[group]++;
+	s->group_slow[group] += is_slow;
+	c->all++;
+	for (int level = 0; level < PHASE_LEVELS; level++)
+		c->above[level] += item->total_ns > s->levels_ns[level];
+	if (item->total_ns > s->levels_ns[0] && item->start_ns + item->total_ns > c->end_ns)
+		c->end_ns = item->start_ns + item->total_ns;
 }
 
 static void strata_add(uint64_t sums[ST_N], const struct scan_item *item)
@@ -324,28 +411,33 @@ static void strata_add(uint64_t sums[ST_N], const struct scan_item *item)
 
 static int second_event(struct scan *s, void *pass, struct stored_event *ev)
 {
-	struct scan_slow *slow = NULL;
+	struct place at = {};
 	struct scan_item item;
-	bool is_slow;
+	double place;
 
 	if (!is_meant(s, ev))
 		return 0;
 	explain_scan_item_fill(&item, s, ev);
-	is_slow = item.total_ns > s->e->threshold_ns;
-	strata_add(is_slow ? s->e->slow_ns : s->e->others_ns, &item);
-	s->all[explain_scan_cell(s, item.start_ns)]++;
+	at.cell = explain_scan_cell(s, item.start_ns);
+	place = starts_place(&s->starts, item.start_ns);
+	at.of_order = starts_part(place, s->starts.cells);
+	at.is_slow = item.total_ns > s->e->threshold_ns;
+	strata_add(at.is_slow ? s->e->slow_ns : s->e->others_ns, &item);
+	s->all[at.cell]++;
 	s->fine[fine_of(s, item.start_ns)]++;
-	if (is_slow) {
-		s->slow[explain_scan_cell(s, item.start_ns)]++;
+	duration_count(s, &item, place, at.is_slow);
+	if (at.is_slow) {
+		s->slow[at.cell]++;
+		s->order_slow[at.of_order]++;
 		s->e->n_slow++;
-		slow = slow_place(s, pass);
+		at.slow = slow_place(s, pass);
 	}
-	if (slow)
-		*slow = (struct scan_slow){
+	if (at.slow)
+		*at.slow = (struct scan_slow){
 			.start_ns = item.start_ns > s->base_ns ? item.start_ns : s->base_ns,
 			.end_ns = item.start_ns + item.total_ns,
 		};
-	values_count(s, pass, &item, slow, is_slow);
+	values_count(s, pass, &item, &at);
 	return 0;
 }
 
@@ -437,9 +529,56 @@ static bool is_cached(const struct scan *s, const struct first *p)
 	return waited < WAITS_LEAST * all;
 }
 
+/* The processes of the name of activity @a, except for the heaviest: a set of 1 << activity. */
+static uint64_t lighter_processes(const struct beside *b, unsigned int a)
+{
+	unsigned int heaviest = BESIDE_MAX;
+	double most = 0, weight;
+	uint64_t set = 0;
+
+	for (unsigned int i = 0; i < b->n && b->list[a].kind == ACTIVITY_NAMED; i++) {
+		if (b->list[i].kind != ACTIVITY_PROCESS || b->list[i].dev != b->list[a].dev ||
+		    memcmp(b->list[i].comm, b->list[a].comm, COMM_LEN) != 0)
+			continue;
+		set |= 1ULL << i;
+		weight = 0;
+		for (size_t g = 0; g < BESIDE_GROUPS; g++)
+			weight += b->flight[i][g];
+		if (weight <= most)
+			continue;
+		most = weight;
+		heaviest = i;
+	}
+	return heaviest < BESIDE_MAX ? set & ~(1ULL << heaviest) : 0;
+}
+
+/* The episodes of all activities, while slots have only what was in flight. */
+static int episodes_note(struct scan *s)
+{
+	static const unsigned int parts[EPISODE_GAPS] = { 200, 60, 24 };
+
+	s->episodes = calloc(2 * BESIDE_MAX, sizeof(*s->episodes));
+	if (!s->episodes)
+		return -ENOMEM;
+	for (unsigned int a = 0; a < s->beside.n; a++) {
+		uint64_t lighter = lighter_processes(&s->beside, a);
+
+		for (int g = 0; g < EPISODE_GAPS; g++) {
+			explain_episodes_find(&s->beside, 1ULL << a, s->beside.used / parts[g],
+					      &s->episodes[a][g]);
+			if (lighter)
+				explain_episodes_find(&s->beside, lighter,
+						      s->beside.used / parts[g],
+						      &s->episodes[BESIDE_MAX + a][g]);
+		}
+	}
+	return 0;
+}
+
 /* Sets the limits, cells and values for the second pass. */
 static int first_end(struct scan *s, struct first *p, struct second *second)
 {
+	static const double levels[] = { 0.5, 0.75, 0.9 };
 	struct explain *e = s->e;
 	uint64_t length = p->last_ns > s->base_ns ? p->last_ns - s->base_ns : 0;
 	size_t n = 0;
@@ -448,7 +587,24 @@ static int first_end(struct scan *s, struct first *p, struct second *second)
 				  ? time_within(p, e->n, s->conf->percentile / 100)
 				  : s->conf->above_ns;
 	e->window_ns = e->n ? time_within(p, e->n, 0.5) : 0;
+	if (episodes_note(s))
+		return -ENOMEM;
 	explain_beside_finish(&s->beside, e->window_ns);
+	starts_finish(&s->starts);
+	explain_requests_finish(&s->own);
+	e->too_many_requests = s->own.too_many;
+	explain_holders_finish(&s->holders, e->threshold_ns / 4 > HOLDER_SHORTEST
+						    ? e->threshold_ns / 4
+						    : HOLDER_SHORTEST);
+	s->idle_unit_ns = 1ULL << s->beside.shift;
+	if (s->idle_unit_ns < e->window_ns / 8)
+		s->idle_unit_ns = e->window_ns / 8;
+	for (int i = 0; i < PHASE_LEVELS; i++)
+		s->levels_ns[i] = e->n && i + 1 < PHASE_LEVELS ? time_within(p, e->n, levels[i])
+							       : e->threshold_ns;
+	s->n_phases = e->n < PHASE_CELLS ? e->n : PHASE_CELLS;
+	s->n_phases = s->n_phases ? s->n_phases : 1;
+	s->n_trend = explain_trend_groups(e->n);
 	s->cell_ns = length / (SCAN_CELLS * SCAN_FINE) * SCAN_FINE + SCAN_FINE;
 	e->block_ns = s->cell_ns * SCAN_BLOCK;
 	while (s->max_offset >> s->offset_shift >= SCAN_BINS)
@@ -493,7 +649,8 @@ static int first_pass(struct scan *s, struct second *second, FILE *f, const char
 
 	if (!got) {
 		describe(s->e, s->rec);
-		if (!p.times || !p.slowest || explain_beside_init(&s->beside, s->base_ns))
+		if (!p.times || !p.slowest || explain_beside_init(&s->beside, s->base_ns) ||
+		    starts_init(&s->starts, s->base_ns) || explain_holders_init(&s->holders))
 			got = reason_no_memory(why);
 	}
 	if (!got)
@@ -513,163 +670,6 @@ static int first_pass(struct scan *s, struct second *second, FILE *f, const char
 	return got;
 }
 
-/* The part of the time that contains many operations of @f. */
-static void span_set(const struct scan *s, struct explain_finding *f)
-{
-	unsigned int cells[SCAN_CELLS] = {}, best = 0, cell;
-	uint64_t from = UINT64_MAX, to = 0;
-
-	for (size_t i = 0; i < s->n_list; i++) {
-		if (!bit_is_set(f->has, i))
-			continue;
-		cell = explain_scan_cell(s, s->list[i].start_ns);
-		if (++cells[cell] > cells[best])
-			best = cell;
-	}
-	for (size_t i = 0; i < s->n_list; i++) {
-		const struct scan_slow *slow = &s->list[i];
-
-		if (!bit_is_set(f->has, i) || explain_scan_cell(s, slow->start_ns) != best)
-			continue;
-		from = slow->start_ns < from ? slow->start_ns : from;
-		to = slow->end_ns > to ? slow->end_ns : to;
-	}
-	if (from > to)
-		return;
-	f->from_ns = from - s->base_ns + s->conf->from_ns;
-	f->to_ns = to - s->base_ns + s->conf->from_ns;
-}
-
-/* Adds a finding about the values from @first to @last. */
-static int finding_add(const struct scan *s, unsigned int first, unsigned int last,
-		       const struct explain_finding *judged)
-{
-	struct explain_finding *list = reallocarray(s->e->findings, s->e->n_findings + 1,
-						    sizeof(*list)),
-			       *f;
-
-	if (!list)
-		return -ENOMEM;
-	s->e->findings = list;
-	f = &list[s->e->n_findings++];
-	*f = *judged;
-	f->has = calloc(bits_words(s->n_list) + 1, sizeof(*f->has));
-	if (!f->has)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->n_list; i++)
-		for (unsigned int v = first; v <= last; v++)
-			if (bit_is_set(s->list[i].bits, v))
-				bit_set(f->has, i);
-	return explain_attribute_describe(s, &s->values[first], &s->values[last], f);
-}
-
-/* The neighbouring bins that tell slow ones and others apart best: the largest sum in a row
- * (Kadane's algorithm). */
-static void range_find(const struct scan *s, unsigned int first, unsigned int bins,
-		       unsigned int *ret_from, unsigned int *ret_to)
-{
-	double others = s->e->n - s->e->n_slow, sum = 0, best = 0, slow, all;
-	unsigned int from = 0;
-
-	*ret_from = *ret_to = 0;
-	for (unsigned int bin = 0; bin < bins; bin++) {
-		slow = all = 0;
-		for (int c = 0; c < SCAN_CELLS; c++) {
-			slow += s->values[first + bin].slow[c];
-			all += s->values[first + bin].all[c];
-		}
-		if (sum <= 0) {
-			sum = 0;
-			from = bin;
-		}
-		sum += slow / s->e->n_slow - (others > 0 ? (all - slow) / others : 0);
-		if (sum <= best)
-			continue;
-		best = sum;
-		*ret_from = from;
-		*ret_to = bin;
-	}
-}
-
-static int range_judge(const struct scan *s, enum explain_attribute attribute)
-{
-	unsigned int bins = explain_attribute_bins(attribute), first = s->first_bin[attribute],
-		     from, to;
-	uint32_t slow[SCAN_CELLS] = {}, all[SCAN_CELLS] = {};
-	struct explain_finding f = {};
-
-	range_find(s, first, bins, &from, &to);
-	for (unsigned int v = first + from; v <= first + to; v++) {
-		for (int c = 0; c < SCAN_CELLS; c++) {
-			slow[c] += s->values[v].slow[c];
-			all[c] += s->values[v].all[c];
-		}
-	}
-	explain_chance_judge(s, slow, all, &f);
-	f.raw_p *= bins * (bins + 1) / 2;
-	f.raw_p = f.raw_p < 1 ? f.raw_p : 1;
-	return f.slow < EXPLAIN_LEAST ? 0 : finding_add(s, first + from, first + to, &f);
-}
-
-static int values_judge(const struct scan *s)
-{
-	struct explain_finding f;
-	int err = 0;
-
-	for (unsigned int v = 0; v < s->n_values && !err; v++) {
-		if (explain_attribute_bins(s->values[v].attribute))
-			continue;
-		f = (struct explain_finding){};
-		explain_chance_judge(s, s->values[v].slow, s->values[v].all, &f);
-		if (f.slow >= EXPLAIN_LEAST)
-			err = finding_add(s, v, v, &f);
-	}
-	for (int attribute = 0; attribute < ATTR_TIME && !err; attribute++)
-		if (explain_attribute_bins(attribute))
-			err = range_judge(s, attribute);
-	return err;
-}
-
-static int time_judge(const struct scan *s,
-		      int (*judge)(const struct scan *s, struct explain_finding *ret))
-{
-	struct explain_finding f = {}, *list;
-	int got = judge(s, &f);
-
-	list = got > 0 ? reallocarray(s->e->findings, s->e->n_findings + 1, sizeof(*list)) : NULL;
-	if (!list) {
-		explain_finding_done(&f);
-		return got > 0 ? -ENOMEM : got;
-	}
-	s->e->findings = list;
-	list[s->e->n_findings++] = f;
-	return 0;
-}
-
-static int judge(const struct scan *s)
-{
-	struct explain *e = s->e;
-	int err;
-
-	for (int attribute = 0; attribute < ATTR_N; attribute++)
-		e->tests += explain_attribute_values(s, attribute);
-	e->requests_left_out = s->beside.left_out;
-	if (!e->n_slow || e->n_slow == e->n)
-		return 0;
-	err = values_judge(s);
-	if (!err)
-		err = time_judge(s, explain_time_bursts);
-	if (!err)
-		err = time_judge(s, explain_time_period);
-	if (!err)
-		err = explain_findings_choose(s);
-	for (size_t i = 0; i < e->n_findings && !err; i++)
-		span_set(s, &e->findings[i]);
-	for (size_t i = 0; i < e->n_nearest && !err; i++)
-		span_set(s, &e->nearest[i]);
-	return err;
-}
-
 static int second_pass(struct scan *s, struct second *p, FILE *f, const char *name,
 		       struct reason *why)
 {
@@ -681,7 +681,7 @@ static int second_pass(struct scan *s, struct second *p, FILE *f, const char *na
 	s->last_dev = s->last_disk = 0;
 	if (!got)
 		got = events_read(s, second_event, p, before, why);
-	if (got >= 0 && judge(s))
+	if (got >= 0 && explain_judge(s))
 		return reason_no_memory(why);
 	return got;
 }
@@ -696,12 +696,15 @@ int explain_read(struct explain *e, FILE *f, const char *name, const struct expl
 		.rec = &rec,
 		.values = calloc(SCAN_VALUES, sizeof(*s.values)),
 		.list = calloc(SCAN_SLOW, sizeof(*s.list)),
+		.order_all = calloc(STARTS_CELLS, sizeof(*s.order_all)),
+		.trend = calloc(TREND_GROUPS, sizeof(*s.trend)),
+		.phases = calloc(PHASE_CELLS, sizeof(*s.phases)),
 	};
 	struct second *second = calloc(1, sizeof(*second));
 	int got = 0;
 
 	e->name = strdup(name);
-	if (!e->name || !s.values || !s.list || !second)
+	if (!e->name || !s.values || !s.list || !s.order_all || !s.trend || !s.phases || !second)
 		got = reason_no_memory(why);
 	if (!got)
 		got = first_pass(&s, second, f, name, why);
@@ -709,6 +712,14 @@ int explain_read(struct explain *e, FILE *f, const char *name, const struct expl
 		got = second_pass(&s, second, f, name, why);
 	recording_close(&rec);
 	explain_beside_done(&s.beside);
+	explain_holders_done(&s.holders);
+	explain_requests_done(&s.own);
+	starts_done(&s.starts);
+	rotation_free(s.rotation);
+	free(s.episodes);
+	free(s.order_all);
+	free(s.trend);
+	free(s.phases);
 	free(s.values);
 	free(s.list);
 	free(s.directories);

@@ -33,7 +33,11 @@ enum {
 
 /* Properties of operations. Where several explain as much, the first in this order is named. */
 enum explain_attribute {
-	ATTR_BESIDE, /* requests of somebody else in flight */
+	ATTR_DURING,   /* slow moments begin and end with somebody's requests */
+	ATTR_BESIDE,   /* requests of somebody else in flight */
+	ATTR_HOLDER,   /* another thread's operation on the same file was under way */
+	ATTR_SEQUENCE, /* every n-th request of the disk */
+	ATTR_MEMBER,   /* requests on a disk below */
 	ATTR_FILE,
 	ATTR_DIRECTORY,
 	ATTR_DISK,
@@ -46,6 +50,7 @@ enum explain_attribute {
 	ATTR_COMM,
 	ATTR_CGROUP,
 	ATTR_CONTAINER,
+	ATTR_IDLE, /* how long the disk had nothing to do before */
 	ATTR_DEPTH,
 	ATTR_KIND,
 	ATTR_FS,
@@ -59,6 +64,8 @@ enum explain_attribute {
 	ATTR_STRATUM,
 	ATTR_TIME,
 	ATTR_PERIOD,
+	ATTR_STEP,   /* all are slower from a moment on */
+	ATTR_GROWTH, /* all become slower bit by bit */
 	ATTR_N,
 };
 
@@ -110,8 +117,10 @@ struct explain_finding {
 	double p;                /* probability of so many by chance, corrected for all tests */
 	uint64_t from_ns, to_ns; /* where many are, from the recording's beginning */
 	bool is_incident;        /* it happened once: p is about the moment, not about its cause */
+	char *note;              /* a sentence more, or NULL; owned */
 	/* private */
 	double raw_p, score, rank;
+	double rotated_p; /* by rotation alone; 0: not asked */
 	enum explain_class class;
 	uint64_t *has; /* a bit for each of the slow ones in memory; owned */
 	bool is_of_moment;
@@ -130,6 +139,7 @@ struct explain {
 	unsigned int strata_missing;             /* set of 1 << stratum */
 	bool has_requests;                       /* requests are in the recording */
 	uint64_t requests_left_out;              /* requests whose submitters are not looked at */
+	bool too_many_requests;                  /* to look at those of single operations */
 	struct explain_finding *findings;        /* the chosen ones first, best first; owned */
 	size_t n_findings, n_chosen;
 	/* The properties with the least p that are not sure, the first is the nearest; owned. */

@@ -24,6 +24,10 @@ static const struct {
 	enum explain_class class;
 } attributes[ATTR_N] = {
 	[ATTR_BESIDE] = { "beside", 0, BESIDE_MAX, 1, CLASS_CAUSE },
+	[ATTR_DURING] = { "during", 0, EPISODE_GAPS *BESIDE_MAX, 1, CLASS_CAUSE },
+	[ATTR_HOLDER] = { "holder", 0, 0, 1, CLASS_CAUSE },
+	[ATTR_SEQUENCE] = { "sequence", 0, 1, 1, CLASS_CAUSE },
+	[ATTR_MEMBER] = { "member", 0, BESIDE_DISKS, 1, CLASS_CAUSE },
 	[ATTR_FILE] = { "file", 0, 0, 1, CLASS_CAUSE },
 	[ATTR_DIRECTORY] = { "directory", 0, 0, 1, CLASS_CAUSE },
 	[ATTR_DISK] = { "disk", 0, 16, 1, CLASS_CAUSE },
@@ -36,6 +40,7 @@ static const struct {
 	[ATTR_COMM] = { "comm", 0, 0, 1, CLASS_CAUSE },
 	[ATTR_CGROUP] = { "cgroup", 0, 0, 1, CLASS_CAUSE },
 	[ATTR_CONTAINER] = { "container", 0, 0, 1, CLASS_CAUSE },
+	[ATTR_IDLE] = { "idle", 18, 0, 0.8, CLASS_CAUSE },
 	[ATTR_DEPTH] = { "depth", 17, 0, 0.5, CLASS_SYMPTOM },
 	[ATTR_KIND] = { "kind", 0, OP_N, 0.9, CLASS_WAY },
 	[ATTR_FS] = { "fs", 0, 16, 1, CLASS_CAUSE },
@@ -49,6 +54,8 @@ static const struct {
 	[ATTR_STRATUM] = { "stratum", 0, ST_N, 0.4, CLASS_SYMPTOM },
 	[ATTR_TIME] = { "time", 0, 2, 0.75, CLASS_TIME },
 	[ATTR_PERIOD] = { "period", 0, 1, 0.85, CLASS_TIME },
+	[ATTR_STEP] = { "step", 0, 1, 0.75, CLASS_TIME },
+	[ATTR_GROWTH] = { "growth", 0, 1, 0.75, CLASS_TIME },
 };
 
 /* How operations use the page cache and wait for the disk. */
@@ -374,12 +381,41 @@ static uint64_t where_value(struct scan *s, const struct scan_item *item,
 	}
 }
 
+static uint64_t idle_bin(struct scan *s, const struct scan_item *item)
+{
+	uint64_t idle = s->is_cached ? NO_VALUE
+				     : explain_beside_idle(&s->beside, item->disk, item->start_ns);
+
+	if (idle == NO_VALUE || idle < s->idle_unit_ns)
+		return NO_VALUE;
+	return bin_of(idle / s->idle_unit_ns, attributes[ATTR_IDLE].bins);
+}
+
+/* Name, kind and size of the operation that held the file. */
+static uint64_t holder_value(const struct scan *s, const struct scan_item *item)
+{
+	const struct holder *h = explain_holder_find(&s->holders, s->rec, item);
+
+	if (!h)
+		return NO_VALUE;
+	return hash_name(catalog_thread(&s->rec->catalog, h->owner)->comm) << 16 | h->kind << 8 |
+	       h->size;
+}
+
 uint64_t explain_attribute_value(struct scan *s, const struct scan_item *item,
 				 enum explain_attribute attribute)
 {
 	uint64_t depth;
 
 	switch (attribute) {
+	case ATTR_DURING:
+	case ATTR_SEQUENCE:
+	case ATTR_MEMBER:
+		return NO_VALUE;
+	case ATTR_HOLDER:
+		return holder_value(s, item);
+	case ATTR_IDLE:
+		return idle_bin(s, item);
 	case ATTR_FILE ... ATTR_ALIGNMENT:
 		return where_value(s, item, attribute);
 	case ATTR_PROCESS ... ATTR_CONTAINER:
@@ -412,9 +448,30 @@ static void put_disk(FILE *f, const struct scan *s, unsigned int dev)
 	free(name);
 }
 
+char *explain_disk_text(const struct scan *s, unsigned int dev)
+{
+	return device_text(s->rec, dev);
+}
+
 static void put_comm(FILE *f, const struct catalog_thread *t)
 {
 	fprintf(f, "%.*s", (int)strnlen(t->comm, COMM_LEN), t->comm);
+}
+
+/* ", " and the command line of process @pid, if the recording has it. */
+static void put_command(FILE *f, const struct scan *s, unsigned int pid)
+{
+	const struct catalog *c = &s->rec->catalog;
+
+	for (size_t i = c->n_threads; i--;) {
+		const char *command = c->threads[i].pid == pid ? c->threads[i].command : NULL;
+
+		if (!command)
+			continue;
+		fprintf(f, ", %.*s%s", COMMAND_SHOWN, command,
+			strlen(command) > COMMAND_SHOWN ? "..." : "");
+		return;
+	}
 }
 
 static void put_activity(FILE *f, const struct scan *s, const struct activity *a)
@@ -430,8 +487,11 @@ static void put_activity(FILE *f, const struct scan *s, const struct activity *a
 	};
 
 	fprintf(f, "%s%.*s", what[a->kind], (int)strnlen(a->comm, COMM_LEN), a->comm);
-	if (a->kind == ACTIVITY_PROCESS)
-		fprintf(f, " (pid %u)", a->pid);
+	if (a->kind == ACTIVITY_PROCESS) {
+		fprintf(f, " (pid %u", a->pid);
+		put_command(f, s, a->pid);
+		fprintf(f, ")");
+	}
 	fprintf(f, " on ");
 	put_disk(f, s, a->dev);
 }
@@ -535,6 +595,12 @@ static void put_crossing(FILE *f, const struct scan *s, uint64_t low, uint64_t h
 		fprintf(f, ", but not of %s", text_bytes(1ULL << (high + CROSSING_LEAST)).s);
 }
 
+static void put_idle(FILE *f, const struct scan *s, uint64_t low)
+{
+	fprintf(f, "on a disk that had been idle for %s or more",
+		text_ns(low ? s->idle_unit_ns << (low - 1) : 0).s);
+}
+
 static void put_range(FILE *f, const struct scan *s, enum explain_attribute attribute, uint64_t low,
 		      uint64_t high)
 {
@@ -554,6 +620,9 @@ static void put_range(FILE *f, const struct scan *s, enum explain_attribute attr
 	case ATTR_ALIGNMENT:
 		put_align(f, low, high);
 		break;
+	case ATTR_IDLE:
+		put_idle(f, s, low);
+		break;
 	case ATTR_DEPTH:
 		fprintf(f, "submitted with ");
 		put_bins(f, low, high, bins);
@@ -571,12 +640,30 @@ static void put_range(FILE *f, const struct scan *s, enum explain_attribute attr
 	}
 }
 
+static const char *article(const char *noun)
+{
+	return strchr("aeio", noun[0]) ? "an" : "a";
+}
+
+static void put_holder(FILE *f, const struct scan *s, const struct scan_value *v)
+{
+	unsigned int kind = v->key >> 8 & 0xff, size = v->key & 0xff;
+	const char *noun = kind < OP_N ? op_name(kind) : "operation";
+
+	fprintf(f, "behind %s %s", article(noun), noun);
+	if (size)
+		fprintf(f, " of %s or more", text_bytes(1ULL << (size - 1)).s);
+	fprintf(f, " by ");
+	put_comm(f, catalog_thread(&s->rec->catalog, v->owner));
+	fprintf(f, " on the same file, under way when they began");
+}
+
 static void put_where(FILE *f, const struct scan *s, const struct scan_value *v)
 {
 	char *path;
 
-	if (v->attribute == ATTR_DISK) {
-		fprintf(f, "on disk ");
+	if (v->attribute == ATTR_DISK || v->attribute == ATTR_MEMBER) {
+		fprintf(f, v->attribute == ATTR_DISK ? "on disk " : "with requests on ");
 		put_disk(f, s, v->key);
 		return;
 	}
@@ -671,6 +758,8 @@ static char *text_of_value(const struct scan *s, const struct scan_value *v,
 		put_range(f, s, v->attribute, v->key, last->key);
 	else if (v->attribute == ATTR_BESIDE)
 		put_beside(f, s, &s->beside.list[v->key]);
+	else if (v->attribute == ATTR_HOLDER)
+		put_holder(f, s, v);
 	else if (v->attribute <= ATTR_DISK)
 		put_where(f, s, v);
 	else if (v->attribute <= ATTR_CONTAINER)
@@ -720,17 +809,43 @@ static char *option_value(const struct scan *s, const struct scan_value *v, cons
 	}
 }
 
-bool explain_activity_is_sibling(const struct scan *s, const struct activity *a)
+/* Whether most operations looked at have this value. */
+static bool is_usual(const struct scan *s, enum explain_attribute attribute, uint64_t key)
 {
-	uint64_t key = hash_name(a->comm), all = 0;
+	uint64_t all = 0;
 
-	if (a->kind > ACTIVITY_PROCESS)
-		return false;
 	for (unsigned int v = 0; v < s->n_values; v++)
-		if (s->values[v].attribute == ATTR_COMM && s->values[v].key == key)
+		if (s->values[v].attribute == attribute && s->values[v].key == key)
 			for (int c = 0; c < SCAN_CELLS; c++)
 				all += s->values[v].all[c];
 	return 2 * all >= s->e->n;
+}
+
+/* Whether the holder is such an operation as those looked at: then all wait for one another. */
+static bool holder_is_alike(const struct scan *s, const struct scan_value *v)
+{
+	const struct catalog_thread *t = catalog_thread(&s->rec->catalog, v->owner);
+	unsigned int kind = v->key >> 8 & 0xff, size = v->key & 0xff;
+	uint64_t alike = 0;
+
+	if (!(s->conf->kinds >> kind & 1) || !is_usual(s, ATTR_COMM, hash_name(t->comm)))
+		return false;
+	for (unsigned int i = 0; i < s->n_values; i++)
+		if (s->values[i].attribute == ATTR_SIZE && size <= s->values[i].key + 1 &&
+		    s->values[i].key <= size + 1)
+			for (int c = 0; c < SCAN_CELLS; c++)
+				alike += s->values[i].all[c];
+	return !size || 2 * alike >= s->e->n;
+}
+
+bool explain_process_is_usual(const struct scan *s, unsigned int pid)
+{
+	return is_usual(s, ATTR_PROCESS, pid);
+}
+
+bool explain_activity_is_sibling(const struct scan *s, const struct activity *a)
+{
+	return a->kind <= ACTIVITY_PROCESS && is_usual(s, ATTR_COMM, hash_name(a->comm));
 }
 
 int explain_attribute_describe(const struct scan *s, const struct scan_value *v,
@@ -741,8 +856,14 @@ int explain_attribute_describe(const struct scan *s, const struct scan_value *v,
 	ret->attribute = v->attribute;
 	if (v->attribute == ATTR_BESIDE && explain_activity_is_sibling(s, &s->beside.list[v->key]))
 		ret->class = CLASS_SYMPTOM;
+	if (v->attribute == ATTR_HOLDER && holder_is_alike(s, v))
+		ret->class = CLASS_SYMPTOM;
 	ret->text = text_of_value(s, v, last);
 	if (!ret->text)
+		return -ENOMEM;
+	if (v->attribute == ATTR_HOLDER && v->soon &&
+	    asprintf(&ret->note, "%s of the %s slow ones ended soon after it did",
+		     text_count(v->soon).s, text_count(ret->slow).s) < 0)
 		return -ENOMEM;
 	ret->value = option_value(s, v, &option);
 	ret->option = ret->value && *ret->value ? option : NULL;

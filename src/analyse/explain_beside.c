@@ -7,6 +7,7 @@
  * a window as long as the operation would meet more others if the operation is slower.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,8 @@ int explain_beside_init(struct beside *b, uint64_t base_ns)
 	b->weights = calloc(BESIDE_WEIGHED, sizeof(*b->weights));
 	b->table = calloc(TABLE, sizeof(*b->table));
 	b->begun = calloc(BESIDE_MAX, sizeof(*b->begun));
-	return b->slots && b->weights && b->table && b->begun ? 0 : -ENOMEM;
+	b->flight = calloc(BESIDE_MAX, sizeof(*b->flight));
+	return b->slots && b->weights && b->table && b->begun && b->flight ? 0 : -ENOMEM;
 }
 
 void explain_beside_done(struct beside *b)
@@ -33,9 +35,12 @@ void explain_beside_done(struct beside *b)
 	free(b->slots);
 	free(b->weights);
 	free(b->begun);
+	free(b->flight);
 	free(b->table);
-	for (unsigned int i = 0; i < b->n_disks; i++)
+	for (unsigned int i = 0; i < b->n_disks; i++) {
 		free(b->disks[i].depth);
+		free(b->disks[i].busy);
+	}
 }
 
 /* A change within the new slot counts from the next one on: its request
@@ -48,20 +53,37 @@ static void depths_halve(int32_t *depth)
 	memset(depth + BESIDE_SLOTS / 2 + 1, 0, (BESIDE_SLOTS / 2 - 1) * sizeof(*depth));
 }
 
+/* The bits of two slots become one. */
+static void bits_halve(uint64_t *bits)
+{
+	for (size_t i = 0; i < BESIDE_SLOTS / 2; i++) {
+		bool any = bit_is_set(bits, 2 * i) || bit_is_set(bits, 2 * i + 1);
+
+		bits[i / 64] = (bits[i / 64] & ~(1ULL << i % 64)) | (uint64_t)any << i % 64;
+	}
+	memset(bits + BESIDE_SLOTS / 128, 0, BESIDE_SLOTS / 128 * sizeof(*bits));
+}
+
 /* Makes slots twice as long. */
 static void slots_halve(struct beside *b)
 {
 	for (size_t i = 0; i < BESIDE_SLOTS / 2; i++)
 		b->slots[i] = b->slots[2 * i] | b->slots[2 * i + 1];
 	memset(b->slots + BESIDE_SLOTS / 2, 0, BESIDE_SLOTS / 2 * sizeof(*b->slots));
-	for (unsigned int d = 0; d < b->n_disks; d++)
+	for (unsigned int d = 0; d < b->n_disks; d++) {
 		depths_halve(b->disks[d].depth);
+		bits_halve(b->disks[d].busy);
+	}
 	for (unsigned int a = 0; a < b->n; a++) {
 		uint32_t *begun = b->begun[a];
+		float *flight = b->flight[a];
 
-		for (size_t i = 0; i < BESIDE_GROUPS / 2; i++)
+		for (size_t i = 0; i < BESIDE_GROUPS / 2; i++) {
 			begun[i] = begun[2 * i] + begun[2 * i + 1];
+			flight[i] = (flight[2 * i] + flight[2 * i + 1]) / 2;
+		}
 		memset(begun + BESIDE_GROUPS / 2, 0, BESIDE_GROUPS / 2 * sizeof(*begun));
+		memset(flight + BESIDE_GROUPS / 2, 0, BESIDE_GROUPS / 2 * sizeof(*flight));
 	}
 	b->used = (b->used + 1) / 2;
 	b->shift++;
@@ -70,6 +92,13 @@ static void slots_halve(struct beside *b)
 static uint64_t slot_of(const struct beside *b, uint64_t ns)
 {
 	return ns > b->base_ns ? (ns - b->base_ns) >> b->shift : 0;
+}
+
+size_t explain_beside_group(const struct beside *b, uint64_t ns)
+{
+	uint64_t slot = slot_of(b, ns);
+
+	return (slot < BESIDE_SLOTS ? slot : BESIDE_SLOTS - 1) >> BESIDE_GROUP_SHIFT;
 }
 
 static bool begins_with(const struct catalog_thread *t, const char *text)
@@ -203,13 +232,31 @@ static struct beside_disk *disk_find(struct beside *b, unsigned int dev, int *re
 	if (b->n_disks == BESIDE_DISKS)
 		return NULL;
 	d = &b->disks[b->n_disks];
-	*d = (struct beside_disk){ dev, calloc(BESIDE_SLOTS, sizeof(*d->depth)) };
-	if (!d->depth) {
+	*d = (struct beside_disk){ dev, calloc(BESIDE_SLOTS, sizeof(*d->depth)),
+				   calloc(bits_words(BESIDE_SLOTS), sizeof(*d->busy)) };
+	if (!d->depth || !d->busy) {
+		free(d->depth);
+		free(d->busy);
 		*ret_err = -ENOMEM;
 		return NULL;
 	}
 	b->n_disks++;
 	return d;
+}
+
+/* Adds a request of activity @a to the groups of slots in which it is in flight. */
+static void flight_add(struct beside *b, unsigned int a, uint64_t from_ns, uint64_t to_ns)
+{
+	unsigned int shift = b->shift + BESIDE_GROUP_SHIFT;
+	uint64_t from = from_ns > b->base_ns ? from_ns - b->base_ns : 0, to = to_ns - b->base_ns,
+		 end;
+
+	for (; from < to; from = end) {
+		end = ((from >> shift) + 1) << shift;
+		end = end < to ? end : to;
+		/* in slots, so that these stay numbers of slots when slots become longer */
+		b->flight[a][from >> shift] += ldexp((double)(end - from), -(int)b->shift);
+	}
 }
 
 int explain_beside_add(struct beside *b, const struct recording *rec,
@@ -231,11 +278,15 @@ int explain_beside_add(struct beside *b, const struct recording *rec,
 		b->used = last + 1;
 	for (uint64_t i = first; i <= last; i++)
 		b->slots[i] |= activities;
-	for (uint64_t left = activities; left; left &= left - 1)
+	for (uint64_t left = activities; left; left &= left - 1) {
 		b->begun[__builtin_ctzll(left)][first >> BESIDE_GROUP_SHIFT]++;
+		flight_add(b, __builtin_ctzll(left), rq->q_ns, end_ns);
+	}
 	if (b->is_chosen)
 		return 0;
 	disk = disk_find(b, rq->dev, &err);
+	for (uint64_t i = first; disk && i <= last; i++)
+		bit_set(disk->busy, i);
 	if (disk && last > first) { /* it is in flight when these slots begin */
 		disk->depth[first + 1]++;
 		disk->depth[last + 1]--;
@@ -263,6 +314,7 @@ bool explain_beside_choose(struct beside *b)
 	b->n = n;
 	memset(b->slots, 0, BESIDE_SLOTS * sizeof(*b->slots));
 	memset(b->begun, 0, BESIDE_MAX * sizeof(*b->begun));
+	memset(b->flight, 0, BESIDE_MAX * sizeof(*b->flight));
 	b->left_out = 0;
 	return true;
 }
@@ -296,6 +348,20 @@ uint64_t explain_beside_below(const struct beside *b, const struct devices *d, u
 	return set;
 }
 
+/* Notes in slots without requests how many such slots have passed since the last request. */
+static void idle_set(const struct beside *b, struct beside_disk *disk)
+{
+	bool was_busy = false;
+	int32_t idle = 0;
+
+	for (size_t i = 0; i <= b->used && i < BESIDE_SLOTS; i++) {
+		if (disk->depth[i] <= 0)
+			disk->depth[i] = -idle;
+		was_busy = was_busy || bit_is_set(disk->busy, i);
+		idle = bit_is_set(disk->busy, i) || !was_busy ? 0 : idle + 1;
+	}
+}
+
 void explain_beside_finish(struct beside *b, uint64_t window_ns)
 {
 	uint64_t far = window_ns >> b->shift, next[BESIDE_MAX], now;
@@ -311,9 +377,11 @@ void explain_beside_finish(struct beside *b, uint64_t window_ns)
 				b->slots[i] |= 1ULL << a;
 		}
 	}
-	for (unsigned int d = 0; d < b->n_disks; d++)
+	for (unsigned int d = 0; d < b->n_disks; d++) {
 		for (size_t i = 1; i <= b->used; i++)
 			b->disks[d].depth[i] += b->disks[d].depth[i - 1];
+		idle_set(b, &b->disks[d]);
+	}
 }
 
 uint64_t explain_beside_at(const struct beside *b, uint64_t ns, const struct catalog_thread *t)
@@ -342,4 +410,40 @@ uint64_t explain_beside_depth(const struct beside *b, unsigned int dev, uint64_t
 				       ? b->disks[i].depth[slot]
 				       : 0;
 	return NO_VALUE;
+}
+
+uint64_t explain_beside_idle(const struct beside *b, unsigned int dev, uint64_t ns)
+{
+	uint64_t slot = slot_of(b, ns);
+	int32_t depth;
+
+	for (unsigned int i = 0; i < b->n_disks; i++) {
+		if (b->disks[i].dev != dev || !dev)
+			continue;
+		depth = slot < BESIDE_SLOTS ? b->disks[i].depth[slot] : 0;
+		return depth < 0 ? (uint64_t)-depth << b->shift : 0;
+	}
+	return NO_VALUE;
+}
+
+void explain_episodes_find(const struct beside *b, uint64_t set, uint64_t gap, struct episodes *ret)
+{
+	uint64_t idle = gap + 1;
+
+	ret->n = 0;
+	for (size_t i = 0; i < b->used; i++) {
+		if (!(b->slots[i] & set)) {
+			idle++;
+			continue;
+		}
+		if (idle > gap) {
+			if (ret->n == EPISODES_MOST) {
+				ret->n = 0;
+				return;
+			}
+			ret->of[ret->n++].from = i;
+		}
+		ret->of[ret->n - 1].to = i + 1;
+		idle = 0;
+	}
 }

@@ -85,22 +85,34 @@ void explain_chance_set(const struct scan *s, uint64_t slow, uint64_t all, doubl
 	ret->rank = share > 0 ? ret->score * fabs(ret->score) / share : 0;
 }
 
-void explain_chance_judge(const struct scan *s, const uint32_t *slow, const uint32_t *all,
+/* The probability by exchange within blocks, and by rotation in the order of operations. Either
+ * misses causes that the other one finds, and neither is sure alone. */
+static double least_p(const struct scan *s, const struct counted *c, double with, double together,
+		      struct explain_finding *ret)
+{
+	double n = s->e->n_slow,
+	       exchanged = with > ret->expected
+				   ? stats_binomial_above(with / together, n / together,
+							  ret->expected / n)
+				   : 1,
+	       least;
+
+	ret->rotated_p = rotation_above(s->rotation, c->order, with);
+	least = exchanged < ret->rotated_p ? exchanged : ret->rotated_p;
+	return 2 * least < 1 ? 2 * least : 1;
+}
+
+void explain_chance_judge(const struct scan *s, const struct counted *c,
 			  struct explain_finding *ret)
 {
 	double n = s->e->n_slow, with = 0, all_with = 0, together;
 
-	for (int c = 0; c < SCAN_CELLS; c++) {
-		with += slow[c];
-		all_with += all[c];
+	for (int cell = 0; cell < SCAN_CELLS; cell++) {
+		with += c->slow[cell];
+		all_with += c->all[cell];
 	}
-	ret->expected = expected(s, all);
-	together = effect(s, all, all_with / s->e->n);
+	ret->expected = expected(s, c->all);
+	together = effect(s, c->all, all_with / s->e->n);
 	ret->at_most = at_most(n, ret->expected / n, together);
-	explain_chance_set(
-		s, with, all_with,
-		with > ret->expected
-			? stats_binomial_above(with / together, n / together, ret->expected / n)
-			: 1,
-		ret);
+	explain_chance_set(s, with, all_with, least_p(s, c, with, together, ret), ret);
 }

@@ -56,13 +56,14 @@ static bool is_told(const struct explain *e, const struct explain_finding *f)
 	double others = e->n - e->n_slow, share = (double)f->slow / e->n_slow;
 	int least = f->attribute < ATTR_STRATUM ? EXPLAIN_LEAST_PERCENT : EXPLAIN_WEAK_PERCENT;
 
-	return f->p <= EXPLAIN_FALSE && f->slow >= EXPLAIN_LEAST && f->score * 100 >= least &&
-	       share * others >= EXPLAIN_LEAST_LIFT * f->others;
+	return f->p <= EXPLAIN_FALSE && f->rotated_p <= EXPLAIN_FALSE && f->slow >= EXPLAIN_LEAST &&
+	       f->score * 100 >= least && share * others >= EXPLAIN_LEAST_LIFT * f->others;
 }
 
 void explain_finding_done(struct explain_finding *f)
 {
 	free(f->text);
+	free(f->note);
 	free(f->value);
 	free(f->has);
 }
@@ -72,8 +73,8 @@ static bool is_near(const struct explain *e, const struct explain_finding *f)
 {
 	struct explain_finding sure = *f;
 
-	sure.p = 0;
-	return f->p > EXPLAIN_FALSE && is_told(e, &sure);
+	sure.p = sure.rotated_p = 0;
+	return !is_told(e, f) && is_told(e, &sure);
 }
 
 /* Takes findings that are not shown from the list, which is in the order of p. */

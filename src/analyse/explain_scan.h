@@ -5,6 +5,7 @@
 #define IOSTRATA_ANALYSE_EXPLAIN_SCAN_H
 
 #include "analyse/explain.h"
+#include "analyse/explain_starts.h"
 #include "capture/recording.h"
 
 enum {
@@ -17,6 +18,10 @@ enum {
 	SCAN_SLOWEST = 16384, /* operations from which values to count are taken */
 	SCAN_CONTAINERS = 64,
 	SCAN_SLOW = 131072, /* slow operations whose values stay in memory */
+	TREND_GROUPS = 48,  /* of equally many operations, in their order */
+	TREND_BINS = 1024,
+	PHASE_CELLS = 65536, /* the same, for phases */
+	PHASE_LEVELS = 4,
 };
 
 #define NO_VALUE UINT64_MAX
@@ -63,7 +68,10 @@ struct beside {
 	uint64_t *slots; /* set of 1 << activity; owned */
 	struct beside_disk {
 		unsigned int dev;
-		int32_t *depth; /* by slot; how it changes, until explain_beside_finish(); owned */
+		/* By slot: how the depth changes; after explain_beside_finish(), the depth, or less
+		 * than 0: so many slots have passed since the last request. Owned. */
+		int32_t *depth;
+		uint64_t *busy; /* a bit for each slot with a request; owned */
 	} disks[BESIDE_DISKS];
 	unsigned int n_disks;
 	struct activity list[BESIDE_MAX];
@@ -71,6 +79,7 @@ struct beside {
 	uint64_t left_out;                /* requests of names without a place in the list */
 	bool is_chosen;                   /* the list is complete, and depths are known */
 	uint32_t (*begun)[BESIDE_GROUPS]; /* requests by activity and group of slots; owned */
+	float (*flight)[BESIDE_GROUPS];   /* slots in which such requests are in flight; owned */
 	struct beside_weight *weights;    /* owned */
 	uint16_t *table;                  /* of weights by hash, + 1; 0: none; owned */
 	unsigned int n_weights;
@@ -101,7 +110,26 @@ uint64_t explain_beside_at(const struct beside *b, uint64_t ns, const struct cat
 /* Requests in flight on disk @dev at the beginning of the slot of @ns. Returns NO_VALUE if not
  * known. */
 uint64_t explain_beside_depth(const struct beside *b, unsigned int dev, uint64_t ns);
+
+/* How long disk @dev had no request before @ns, in ns. Returns 0 if it had, or NO_VALUE if not
+ * known. */
+uint64_t explain_beside_idle(const struct beside *b, unsigned int dev, uint64_t ns);
 void explain_beside_done(struct beside *b);
+
+/* Episodes of an activity: its requests, joined over gaps. Times are slots. */
+
+enum { EPISODES_MOST = 60, EPISODE_GAPS = 3 };
+
+struct episodes {
+	unsigned int n; /* 0: too many */
+	struct {
+		uint32_t from, to; /* slots, to: the first behind */
+	} of[EPISODES_MOST];
+};
+
+/* Sets the episodes of the activities @set. Call before explain_beside_finish(). @gap: slots. */
+void explain_episodes_find(const struct beside *b, uint64_t set, uint64_t gap,
+			   struct episodes *ret);
 
 /* An operation or a request. */
 struct scan_item {
@@ -120,11 +148,82 @@ struct scan_value {
 	uint64_t key;         /* of an attribute with an order: the bin */
 	uint64_t owner, file; /* of an operation with this value, for its name */
 	uint32_t slow[SCAN_CELLS], all[SCAN_CELLS];
+	/* of ATTR_HOLDER, for slow ones: their time in locks and asleep, their time above the
+	 * median, and how many ended soon after the holder */
+	double waited_ns, above_ns;
+	uint64_t soon;
 };
+
+/* How many operations have a property: by cell, and by cell of the order. */
+struct counted {
+	uint32_t slow[SCAN_CELLS], all[SCAN_CELLS];
+	uint32_t *order;
+};
+
+/* A long operation on a file. */
+struct holder {
+	uint64_t start_ns, end_ns;
+	uint64_t latest_ns; /* the latest end of those of this file from the first on */
+	uint64_t file;      /* a number for the inode */
+	uint64_t owner;
+	unsigned int tid;
+	unsigned char kind, size; /* size: bits of its length; 0: none */
+};
+
+struct holders {
+	struct holder *list; /* owned */
+	size_t n;
+	uint64_t floor_ns;
+	uint32_t *first; /* of each bucket of files, and the number of all; owned */
+};
+
+struct scan_item;
+
+/* Returns 0 or -ENOMEM. */
+int explain_holders_init(struct holders *h);
+void explain_holders_done(struct holders *h);
+void explain_holders_add(struct holders *h, const struct recording *rec, const struct stored_op *op,
+			 uint64_t total_ns);
+
+/* Call after the last one: shorter ones than @least_ns are dropped. */
+void explain_holders_finish(struct holders *h, uint64_t least_ns);
+
+/* The oldest operation of another thread on the file of @item that was under way when it began, or
+ * NULL. */
+const struct holder *explain_holder_find(const struct holders *h, const struct recording *rec,
+					 const struct scan_item *item);
+
+/* A request, and its number among those of its disk. */
+struct own_request {
+	uint64_t q_ns;
+	uint32_t owner, number;
+	unsigned char disk; /* an index */
+	bool is_first;      /* of an operation looked at */
+};
+
+struct own_requests {
+	struct own_request *list; /* owned */
+	size_t n;
+	unsigned int disks[BESIDE_DISKS], n_disks; /* dev_t */
+	bool too_many;                             /* none is in the list */
+};
+
+/* Returns 0 or -ENOMEM. */
+int explain_requests_add(struct own_requests *o, const struct stored_request *rq);
+void explain_requests_finish(struct own_requests *o);
+void explain_requests_done(struct own_requests *o);
+
+/*
+ * The @ret_n requests of the thread of @item that began while it ran, in their order, or NULL. Only
+ * its first @most_ns count: a slow one would meet more requests of other operations of the thread.
+ */
+struct own_request *explain_requests_of(const struct own_requests *o, const struct scan_item *item,
+					uint64_t most_ns, size_t *ret_n);
 
 struct scan_slow {
 	uint64_t start_ns, end_ns;
-	uint64_t bits[SCAN_WORDS]; /* set of 1 << value */
+	const struct own_request *request; /* the first one, or NULL */
+	uint64_t bits[SCAN_WORDS];         /* set of 1 << value */
 };
 
 struct scan {
@@ -132,6 +231,11 @@ struct scan {
 	struct explain *e;
 	struct recording *rec;
 	struct beside beside;
+	struct starts starts;
+	struct holders holders;
+	struct own_requests own;
+	/* By activity; from BESIDE_MAX on, of its name's processes but the heaviest. Owned. */
+	struct episodes (*episodes)[EPISODE_GAPS];
 	uint64_t base_ns, cell_ns;
 	uint64_t max_offset;
 	unsigned int offset_shift;
@@ -139,6 +243,20 @@ struct scan {
 	uint32_t fine[SCAN_CELLS * SCAN_FINE]; /* all operations */
 	struct scan_value *values;             /* owned */
 	unsigned int n_values;
+	/* in the order of operations: */
+	uint32_t order_slow[STARTS_CELLS];
+	uint32_t (*order_all)[SCAN_VALUES]; /* by cell and value: values of one cell are near; owned
+					     */
+	struct rotation *rotation;          /* owned */
+	uint32_t (*trend)[TREND_BINS];      /* durations by group; owned */
+	struct phase_cell {
+		uint32_t all, above[PHASE_LEVELS];
+		uint64_t end_ns; /* the latest end of those above the first level */
+	} * phases;              /* owned */
+	unsigned int n_phases, n_trend;
+	uint64_t levels_ns[PHASE_LEVELS]; /* the last is the threshold */
+	uint64_t idle_unit_ns;
+	uint32_t group_slow[BESIDE_GROUPS], group_all[BESIDE_GROUPS]; /* by their beginning */
 	unsigned int first_bin[ATTR_N]; /* of attributes with an order: the value of bin 0 */
 	struct scan_slow *list;         /* slow ones, or a sample of them; owned */
 	size_t n_list;
@@ -196,9 +314,9 @@ int explain_attribute_describe(const struct scan *s, const struct scan_value *v,
 
 /* Chance. */
 
-/* Sets slow, others, expected, at_most, raw_p, score and rank of a finding with these counts, by
- * cell. */
-void explain_chance_judge(const struct scan *s, const uint32_t *slow, const uint32_t *all,
+/* Sets slow, others, expected, at_most, raw_p, rotated_p, score and rank of a finding with these
+ * counts. */
+void explain_chance_judge(const struct scan *s, const struct counted *c,
 			  struct explain_finding *ret);
 
 /* Sets the members above without cells, from the counts @slow and @all. */
@@ -210,14 +328,50 @@ void explain_chance_set(const struct scan *s, uint64_t slow, uint64_t all, doubl
 int explain_time_bursts(const struct scan *s, struct explain_finding *ret);
 int explain_time_period(const struct scan *s, struct explain_finding *ret);
 
+int explain_phases_bursts(const struct scan *s, struct explain_finding *ret);
+int explain_phases_during(const struct scan *s, struct explain_finding *ret);
+
+/* A step in all durations, or their growth. */
+int explain_trend_tell(const struct scan *s, struct explain_finding *ret);
+unsigned int explain_trend_groups(uint64_t n);
+unsigned int explain_trend_bin(uint64_t ns);
+
+/* Every n-th request of a disk. */
+int explain_requests_sequence(const struct scan *s, struct explain_finding *ret);
+
+/* Sets the note of @f, about the queue depth: whose requests were in flight; and names the owner of
+ * the difference in its text. Returns 0 or -ENOMEM. */
+int explain_load_tell(const struct scan *s, struct explain_finding *f);
+
+/* The name of a disk, for free(); NULL if out of memory. */
+char *explain_disk_text(const struct scan *s, unsigned int dev);
+
 /* What a neighbour does: "writeback on vda". For free(); NULL if out of memory. */
 char *explain_activity_text(const struct scan *s, const struct activity *a);
 
 /* Whether most of the operations looked at belong to threads of the name in @a. */
 bool explain_activity_is_sibling(const struct scan *s, const struct activity *a);
 
-/* Sets e->then for an incident from @from_ns to @to_ns. Returns 0 or -ENOMEM. */
-int explain_incident_tell(const struct scan *s, uint64_t from_ns, uint64_t to_ns);
+/* Whether most of the operations looked at belong to process @pid. */
+bool explain_process_is_usual(const struct scan *s, unsigned int pid);
+
+/* Makes @ret a finding about an incident from @from_ns to @to_ns, and sets e->then. Returns 0 or
+ * -ENOMEM. */
+int explain_incident_set(const struct scan *s, uint64_t from_ns, uint64_t to_ns,
+			 struct explain_finding *ret);
+
+struct time_span {
+	uint64_t from_ns, to_ns;
+};
+
+/* Sets e->then for @n times, which do not overlap and are in order. Returns 0 or -ENOMEM. */
+int explain_incidents_tell(const struct scan *s, const struct time_span *spans, size_t n);
+
+/* The group of slots of @ns. */
+size_t explain_beside_group(const struct beside *b, uint64_t ns);
+
+/* Makes the findings of e->findings, when all is counted. Returns 0 or -ENOMEM. */
+int explain_judge(struct scan *s);
 
 void explain_finding_done(struct explain_finding *f);
 

@@ -138,16 +138,10 @@ static void incident_find(const struct scan *s, const bool *in_burst, uint64_t *
 
 static int incident_set(const struct scan *s, const bool *in_burst, struct explain_finding *ret)
 {
-	uint64_t from, to, before = s->base_ns - s->conf->from_ns;
+	uint64_t from, to;
 
 	incident_find(s, in_burst, &from, &to);
-	ret->is_incident = true;
-	if (asprintf(&ret->text, "in one incident, %s to %s after the beginning",
-		     text_ns(from - before).s, text_ns(to - before).s) < 0) {
-		ret->text = NULL;
-		return -ENOMEM;
-	}
-	return explain_incident_tell(s, from, to);
+	return explain_incident_set(s, from, to, ret);
 }
 
 static char *bursts_text(const struct scan *s, const bool *in_burst, int bursts)

@@ -38,6 +38,8 @@ static const struct member property_members[] = {
 	{ "incident", MEMBER_BOOL,
 	  .what = "whether the property is one moment: p tells that there was a moment, and "
 		  "nothing about its cause" },
+	{ "note", MEMBER_TEXT, .what = "a further sentence about these operations",
+	  .null = "there is none" },
 	{}
 };
 static const struct object same_object = { "same",
@@ -60,7 +62,7 @@ static const struct member finding_members[] = {
 	{ .also = property_members },
 	{ "command", MEMBER_TEXT, .what = "the command line which shows such slow ones" },
 	{ "then", MEMBER_OBJECT,
-	  .what = "who was different during the incident: a coincidence, no proof",
+	  .what = "who was different during the incident or the bursts: a coincidence, no proof",
 	  .object = &then_object, .list = 1 },
 	{ "same", MEMBER_OBJECT, .what = "properties that most of the same slow ones have",
 	  .object = &same_object, .list = 1 },
@@ -143,6 +145,10 @@ static void put_counts(struct json *j, const struct explain *e, const struct exp
 	json_put_uint(j, "from_ns", f->from_ns);
 	json_put_uint(j, "to_ns", f->to_ns);
 	json_put_bool(j, "incident", f->is_incident);
+	if (f->note)
+		json_put_string(j, "note", f->note);
+	else
+		json_put_null(j, "note");
 }
 
 static void put_same(struct json *j, const struct explain *e, size_t chosen)
@@ -161,7 +167,7 @@ static void put_same(struct json *j, const struct explain *e, size_t chosen)
 static void put_then(struct json *j, const struct explain *e, const struct explain_finding *f)
 {
 	json_put_begin(j, "then", '[');
-	for (size_t i = 0; i < e->n_then && f->is_incident; i++) {
+	for (size_t i = 0; i < e->n_then && f->attribute == ATTR_TIME; i++) {
 		json_put_begin(j, NULL, '{');
 		json_put_string(j, "text", e->then[i].text);
 		json_put_uint(j, "requests", e->then[i].requests);

@@ -354,19 +354,23 @@ static void put_command(struct explain_out *t, const struct explain_finding *f)
 	free(command);
 }
 
-/* Who was different in an incident. */
-static void put_then(struct explain_out *t)
+static const char *then_words(const struct explain *e, const struct explain_finding *f)
+{
+	if (!f->is_incident)
+		return "what was different then (a coincidence, no proof):";
+	if (e->n_then)
+		return "what was different then (it happened once: a coincidence, no proof):";
+	return "it happened once, and no neighbour in the recording was different then";
+}
+
+/* Who was different in an incident, or in bursts. */
+static void put_then(struct explain_out *t, const struct explain_finding *f)
 {
 	const struct explain *e = t->v->e;
 	char *text;
 
 	text_put(&t->out, "   ");
-	put_owned(t,
-		  strdup(e->n_then ? "what was different then (it happened once: a coincidence, no "
-				     "proof):"
-				   : "it happened once, and no neighbour in the recording was "
-				     "different then"),
-		  3, 3);
+	put_owned(t, strdup(then_words(e, f)), 3, 3);
 	for (size_t i = 0; i < e->n_then; i++) {
 		const struct explain_then *then = &e->then[i];
 
@@ -389,8 +393,12 @@ static void put_finding(struct explain_out *t, size_t i)
 	put_owned(t, strdup(f->text), 3, 3);
 	text_put(&t->out, "%s", paint(t, PLAIN));
 	put_counts(t, f);
-	if (f->is_incident)
-		put_then(t);
+	if (f->note) {
+		text_put(&t->out, "   ");
+		put_owned(t, strdup(f->note), 3, 3);
+	}
+	if (f->is_incident || (f->attribute == ATTR_TIME && t->v->e->n_then))
+		put_then(t, f);
 	put_same(t, i);
 	put_command(t, f);
 }
@@ -407,6 +415,9 @@ char *explain_missing(const struct explain *e, size_t i)
 	if (!e->has_requests && !i--)
 		return strdup(
 			"requests (not recorded), so also I/O at the same time, and queue depths");
+	if (e->too_many_requests && !i--)
+		return strdup("the requests of single operations: there are too many, so choose a "
+			      "part of the time");
 	if (e->requests_left_out && !i--)
 		return asprintf(&text, "%s requests of threads with rarer names",
 				text_count(e->requests_left_out).s) < 0

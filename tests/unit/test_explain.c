@@ -619,9 +619,8 @@ static void incidents_are_described(void **state)
 		assert_true(e.n_chosen == 1 && e.findings[0].is_incident);
 		assert_int_equal(e.n_then, rival);
 		text = shown_in_line(&e, &conf);
-		/* a cell of time is 104 ms long: the end of the incident is in another one */
-		told = strstr(text, " 1. in one incident, 4.00 s to 4.59 s after the beginning 584 "
-				    "of 600 slow ones (97 %), ");
+		told = strstr(text, " 1. in one incident, 4.00 s to 4.60 s after the beginning 600 "
+				    "of 600 slow ones (100 %), ");
 		assert_non_null(told);
 		*strstr(told, " iostrata report") = '\0';
 		assert_null(strstr(told, "p <"));
