@@ -136,6 +136,11 @@ $(O)/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/made.h $(O)/libiostrata.a Makefile
 	@echo "  FUZZ  $@"
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -fsanitize=fuzzer $< $(O)/libiostrata.a $(LIBS) -o $@
 
+# What explain says of recordings with planted causes; see tests/bench/explain_causes.py.
+$(O)/explain_judge: tests/bench/explain_judge.c $(O)/libiostrata.a Makefile
+	@echo "  BENCH $@"
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(O)/libiostrata.a $(LIBS) -o $@
+
 $(O)/records: tests/records.c $(O)/libiostrata.a Makefile
 	@echo "  TEST  $@"
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(O)/libiostrata.a $(LIBS) -o $@

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-DISK_MIB = 64
+DISK_MIB = 256
 DELAYS_US = {"base": 8000, "new": 12000}
 FIO = ("fio --name=run --directory={at} --filename=f --size=4m --rw=randrw --direct=1 --bs=4k --fsync={each} "
        "--number_ios={n} --norandommap --output=/dev/null")
@@ -79,7 +79,7 @@ def equal(tool: str, out: Path, work: Path, runs: int) -> None:
 
 
 @contextmanager
-def _slow_disk(work: Path) -> Iterator[tuple[Path, Callable[[int], None]]]:
+def slow_disk(work: Path) -> Iterator[tuple[Path, Callable[[int], None]]]:
     """A file system on a disk with a delay: where it is mounted, and a function that sets the delay, us."""
     program, served, point = work / "slow_disk", work / "served", work / "mounted"
     subprocess.run(["cc", "-O2", "-o", program, Path(__file__).parent / "slow_disk.c"], check=True)
@@ -112,7 +112,7 @@ def _slow_disk(work: Path) -> Iterator[tuple[Path, Callable[[int], None]]]:
 
 def delayed(tool: str, out: Path, work: Path, runs: int) -> None:
     """Runs with each delay in turn (base, new, new, base ..), as files "disk-SIDE-NN.ios"."""
-    with _slow_disk(work) as (point, delay):
+    with slow_disk(work) as (point, delay):
         command = FIO.format(at=point, n=80, each=2)
         delay(0)
         _shell(command, point)
