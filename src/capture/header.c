@@ -294,9 +294,10 @@ static bool is_output(const char *word, bool *ret_takes_next)
 	return *ret_takes_next || !strncmp(word, "-o", 2) || !strncmp(word, "--output=", 9);
 }
 
-/* The options in one text, without the output file, and no command behind "--". */
-static int options_parse(const json_t *argv, char **ret_options)
+/* The options in one text, without the output file, and the name of the command behind "--". */
+static int options_parse(const json_t *argv, char **ret_options, char **ret_command)
 {
+	const char *command = NULL;
 	size_t len = 0, n = json_array_size(argv);
 	const char *word;
 	bool next;
@@ -311,10 +312,14 @@ static int options_parse(const json_t *argv, char **ret_options)
 			i += next;
 		else if (word)
 			fprintf(f, "%s%s", ftell(f) > 0 ? " " : "", word);
-		if (word && !strcmp(word, "--"))
+		if (word && !strcmp(word, "--")) {
+			command = json_string_value(json_array_get(argv, i + 1));
 			break;
+		}
 	}
-	if (fclose(f)) {
+	if (command)
+		*ret_command = strdup(command);
+	if (fclose(f) || (command && !*ret_command)) {
 		free(text);
 		return -ENOMEM;
 	}
@@ -414,7 +419,7 @@ int header_parse(struct header *h, const char *text, size_t len)
 	h->argv = json_dumps(json_object_get(j, "argv"), JSON_COMPACT | JSON_ENSURE_ASCII);
 	if (member_text(j, "kernel", &h->kernel) || member_text(j, "host", &h->host) ||
 	    member_text(j, "boot_id", &h->boot_id) ||
-	    options_parse(json_object_get(j, "argv"), &h->options) ||
+	    options_parse(json_object_get(j, "argv"), &h->options, &h->command) ||
 	    trigger_parse(json_object_get(j, "trigger"), &h->trigger))
 		err = -ENOMEM;
 	else
@@ -464,6 +469,7 @@ void header_done(struct header *h)
 	free(h->boot_id);
 	free(h->argv);
 	free(h->options);
+	free(h->command);
 	free(h->trigger);
 	for (size_t i = 0; i < h->n_mounts; i++) {
 		free(h->mounts[i].type);

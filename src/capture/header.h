@@ -42,7 +42,8 @@ extern const char *const header_missing_names[MISSING_IN_N];
 /* Text is hostile; owned, and freed by header_done(). */
 struct header {
 	char *kernel, *host, *boot_id; /* NULL: not known */
-	char *argv;                    /* the command line, a list in JSON; NULL: not known */
+	char *command; /* the name behind "--": a command was recorded; NULL: none, or not known */
+	char *argv;    /* the command line, a list in JSON; NULL: not known */
 	/* the options of the command line, without the name of the recording and without the words
 	 * of a command, but with its "--", or NULL if not known */
 	char *options;

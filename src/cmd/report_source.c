@@ -38,7 +38,7 @@ static void header_move(struct report_source *s, struct recording *rec)
 	s->header.devices = (struct devices){}; /* report_source_end() adds them */
 	s->header.trigger = NULL;
 	s->header.host = from->host ? strdup(from->host) : NULL; /* rows need it, too */
-	from->kernel = from->options = from->boot_id = from->argv = NULL;
+	from->kernel = from->options = from->boot_id = from->argv = from->command = NULL;
 	for (int i = 0; i < ST_N; i++)
 		from->stratum[i] = NULL;
 	for (int i = 0; i < MISSING_IN_N; i++)
@@ -60,6 +60,7 @@ int report_source_add(struct report_source *s, struct recording *rec, struct rea
 			"the recordings are from machines with different numbers of system "
 			"calls");
 	compare_first(s, &rec->header);
+	s->of_commands = s->of_commands || !same(rec->header.command, s->header.command);
 	return 0;
 }
 
@@ -77,6 +78,7 @@ void report_source_view(const struct report_source *s, struct breakdown_view *v)
 {
 	v->source.kernel = s->header.kernel;
 	v->source.call_name = syscall_names(s->header.machine);
+	v->source.recorded_command = s->of_commands ? NULL : s->header.command;
 	v->missing = &s->missing;
 }
 

@@ -22,6 +22,7 @@ enum report_together { OF_ONE_RUN, OF_RUNS, OF_HOSTS };
 struct report_source {
 	int n_read; /* number of recordings read, damaged ones included */
 	enum report_together together;
+	bool of_commands;                  /* of several commands */
 	struct header header;              /* of the first recording, without its mounts */
 	struct missing missing;            /* a figure missing in one recording is missing in all */
 	struct container_names containers; /* of all recordings */

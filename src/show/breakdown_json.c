@@ -359,7 +359,9 @@ static void put_io(struct writer *w)
 {
 	struct json *j = &w->json;
 
-	json_put_string(j, "command", w->v->source.command);
+	json_put_string(j, "command",
+			w->v->source.command ? w->v->source.command
+					     : w->v->source.recorded_command);
 	put_known(j, "threads_ns", w->sn->threads_ns, w->sn->threads_ns);
 	put_busiest(j, &w->sn->busiest);
 	if (w->v->layer != LAYER_OPS) {

@@ -449,8 +449,8 @@ static const struct member breakdown_members[] = {
 	{ "without_ns", MEMBER_TIME,
 	  .what = "time after the last record, which is not part of duration_ns", .least = 1,
 	  .only = "for recordings which met a full disk or --max-size" },
-	{ "command", MEMBER_TEXT, .what = "name of the traced command",
-	  .null = "no command was given" },
+	{ "command", MEMBER_TEXT, .what = "name of the traced command, live or recorded",
+	  .null = "no command was given, or recordings are of several" },
 	{ "threads_ns", MEMBER_TIME,
 	  .what = "time of all threads of the command and its descendants, each from its beginning "
 		  "to its end, and of the command's first from its execve. The part beyond "

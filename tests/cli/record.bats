@@ -23,6 +23,8 @@ recorded() {
 	[[ $output == *"read ext4"* || $output == *"read "* ]]
 	expect 0 report -j "$file"
 	json '.schema == "iostrata.breakdown/1" and ([.ops[] | select(.op == "read") | .count] | add) >= 23'
+	# compare tells totals of a command's runs, and rates of other recordings
+	json '.command == "dd"'
 }
 
 @test "command lines: a recording has them, and a page has them if asked" {
