@@ -92,6 +92,8 @@ struct site_row {
 	struct site_sums sums;
 };
 
+enum { SUSPENDED_LEN = 64 };
+
 /* An operation still in progress. */
 struct unfinished {
 	uint64_t age_ns;
@@ -100,6 +102,9 @@ struct unfinished {
 	unsigned int dev;     /* kernel dev_t of the disk, if it waits for a bio that it submitted;
 			       * 0: it waits for none, or not known */
 	bool frozen;          /* with ST_LOCK: the file system is frozen */
+	/* the suspended device of device mapper below its disk or file; "": none, or not known;
+	 * hostile */
+	char suspended[SUSPENDED_LEN];
 	unsigned int pid, tid;
 	char fs[FS_NAME_LEN];     /* as in struct op_row */
 	char comm[COMM_LEN];      /* of the thread, "" if not known; hostile text */
@@ -118,7 +123,8 @@ struct hung {
 	char symbol[SYMBOL_LEN]; /* the kernel's function in which it waits; "": not known */
 	const char *what;        /* what is waited for there, in words; NULL: not known */
 	unsigned int pid, tid;
-	char fs[FS_NAME_LEN]; /* as in struct op_row */
+	char suspended[SUSPENDED_LEN]; /* as in struct unfinished */
+	char fs[FS_NAME_LEN];          /* as in struct op_row */
 	char comm[COMM_LEN];
 	char *file;   /* its path; NULL: the call has no descriptor; owned */
 	char *server; /* as in struct unfinished; owned */

@@ -186,8 +186,13 @@ static int resolve(struct run *r, struct reason *why)
 				  b->sites ? "--why" : "--helpers");
 	if (b->opts.by == BY_HOST)
 		return breakdown_no_hosts(why);
-	if (b->helpers && b->opts.by)
-		return reason_set(why, EXIT_USAGE, "--helpers and --by exclude one another");
+	if (b->helpers && b->opts.by) {
+		reason_set(why, EXIT_USAGE,
+			   "--helpers and --by exclude one another: rows of helpers have their "
+			   "clients as key");
+		return reason_hint(why, "'iostrata top --by KEY' counts what kernel threads write "
+					"for the process, cgroup or container that made it");
+	}
 	if (b->opts.csv && (b->sites || b->helpers))
 		return reason_set(why, EXIT_USAGE, "--csv and %s exclude one another",
 				  b->sites ? "--why" : "--helpers");

@@ -17,7 +17,10 @@
 
 #define SYS_BLOCK "/sys/dev/block"
 
-enum { SYS_PATH = 64 + NAME_MAX };
+enum {
+	SYS_PATH = 64 + NAME_MAX,
+	SUSPENDED_LEVELS = 8, /* so many devices below one another are looked at */
+};
 
 static void sys_path(char path[SYS_PATH], unsigned int dev, const char *what)
 {
@@ -410,6 +413,67 @@ bool devices_sysfs(const char *dir, const char *entry, unsigned int *ret_dev)
 		return false;
 	*ret_dev = major << 20 | minor;
 	return true;
+}
+
+/* Whether @dev itself is suspended. */
+static bool is_suspended(unsigned int dev, char *ret_text, size_t cap)
+{
+	char state[4], name[128], link[PATH_MAX], path[SYS_PATH];
+	ssize_t n;
+
+	if (!attribute_read(dev, "dm/suspended", state, sizeof(state)) || strcmp(state, "1") != 0)
+		return false;
+	sys_path(path, dev, "");
+	path[strlen(path) - 1] = '\0'; /* without the slash */
+	n = readlink(path, link, sizeof(link) - 1);
+	link[n > 0 ? n : 0] = '\0';
+	attribute_read(dev, "dm/name", name, sizeof(name));
+	snprintf(ret_text, cap, "%.32s%s%s%s", basename(link), *name ? " (" : "", name,
+		 *name ? ")" : "");
+	return true;
+}
+
+/* Devices lie on one another; a circle cannot be. */
+static bool suspended_from(unsigned int dev, int levels, char *ret_text, size_t cap)
+{
+	char path[SYS_PATH];
+	bool found = dev && is_suspended(dev, ret_text, cap);
+	struct dirent *e;
+	unsigned int low;
+	DIR *dir;
+
+	if (!dev || found || !levels)
+		return found;
+	sys_path(path, dev, "slaves");
+	dir = opendir(path);
+	while (dir && !found && (e = readdir(dir)))
+		if (e->d_name[0] != '.' && devices_sysfs(path, e->d_name, &low))
+			found = suspended_from(low, levels - 1, ret_text, cap);
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+bool devices_suspended(unsigned int dev, char *ret_text, size_t cap)
+{
+	return suspended_from(dev, SUSPENDED_LEVELS, ret_text, cap);
+}
+
+bool devices_suspended_below(const char *path, char *ret_text, size_t cap)
+{
+	struct mounts mounts = {};
+	const struct mount *m;
+	unsigned int dev = 0;
+
+	if (mounts_read(&mounts))
+		return false;
+	m = mounts_by_path(&mounts, path);
+	if (m && !strcmp(m->type, "devtmpfs"))
+		dev = dev_of_node(path);
+	else if (m && DEV_MAJOR(m->dev))
+		dev = m->dev;
+	mounts_free(&mounts);
+	return suspended_from(dev, SUSPENDED_LEVELS, ret_text, cap);
 }
 
 /* The devices in directory @volume of sysfs, if @dev is one of them. */

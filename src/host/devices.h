@@ -83,6 +83,14 @@ unsigned int devices_disk(const struct devices *d, unsigned int dev);
 unsigned int devices_above(const struct devices *d, unsigned int disk, size_t *at);
 unsigned int devices_below(const struct devices *d, unsigned int disk, size_t *at);
 
+/* If @dev or a device below it is a suspended device of device mapper, sets @ret_text to its name,
+ * "dm-0 (vg-home)", cut to @cap bytes, and returns true. Reads sysfs. Hostile text. */
+bool devices_suspended(unsigned int dev, char *ret_text, size_t cap);
+
+/* The same for the file @path, or a device file. Goes by the mounts: no other path is looked up,
+ * since whoever looks it up may have to wait for the device. */
+bool devices_suspended_below(const char *path, char *ret_text, size_t cap);
+
 /* Reads a device number from @dir/@entry/dev in sysfs. Returns false if there is no such file. */
 bool devices_sysfs(const char *dir, const char *entry, unsigned int *ret_dev);
 

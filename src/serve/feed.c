@@ -256,6 +256,7 @@ static void take_rows(struct reader *r, const struct snapshot *from, struct snap
 
 		take(r, u, sizeof(*u));
 		check_bool(r, &u->frozen);
+		u->suspended[SUSPENDED_LEN - 1] = '\0';
 		u->file = take_text(r);
 		u->server = take_text(r);
 	}

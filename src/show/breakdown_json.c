@@ -567,6 +567,7 @@ static void put_hung(struct writer *w)
 		json_put_text(j, "comm", h->comm, sizeof(h->comm));
 		json_put_string(j, "file", h->file);
 		json_put_string(j, "server", h->server);
+		json_put_text(j, "suspended", h->suspended, sizeof(h->suspended));
 		json_put_end(j, '}');
 	}
 	if (sn->n_hung)
@@ -597,6 +598,7 @@ static void put_unfinished(struct writer *w)
 		json_put_text(j, "comm", u->comm, sizeof(u->comm));
 		json_put_string(j, "file", u->file);
 		json_put_string(j, "server", u->server);
+		json_put_text(j, "suspended", u->suspended, sizeof(u->suspended));
 		json_put_end(j, '}');
 	}
 	json_put_end(j, ']');

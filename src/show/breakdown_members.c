@@ -153,6 +153,10 @@ static const struct member in_progress_members[] = {
 		  "if one "
 		  "is mounted, or mount point of the daemon",
 	  .null = "another stratum, or not known" },
+	{ "suspended", MEMBER_TEXT,
+	  .what = "device of device mapper which is suspended, below the disk or the file: the "
+		  "kernel's name, and in brackets the one of dmsetup(8)",
+	  .null = "none is, or not known" },
 	{}
 };
 static const struct object in_progress_object = { "in_progress", "an operation in progress",
@@ -197,6 +201,10 @@ static const struct member before_members[] = {
 	  .what = "server of the file system with the exported directory, or mount point of the "
 		  "daemon",
 	  .null = "the file system has none, or is not known" },
+	{ "suspended", MEMBER_TEXT,
+	  .what = "device of device mapper which is suspended, below the disk or the file: the "
+		  "kernel's name, and in brackets the one of dmsetup(8)",
+	  .null = "none is, or not known" },
 	{}
 };
 static const struct object before_object = { "in_progress_before",

@@ -450,6 +450,7 @@ static void where_now(char *text, size_t cap, const struct unfinished *u)
 /* The words of a line. Names are hostile. */
 struct not_finished {
 	const char *name, *fs, *comm, *file; /* fs, comm: as in struct unfinished */
+	const char *suspended;               /* likewise */
 	const char *since, *at;              /* safe */
 	unsigned int pid;
 };
@@ -458,15 +459,18 @@ struct not_finished {
 static void put_not_finished(struct text_out *o, const struct breakdown_view *v,
 			     const struct not_finished *w)
 {
-	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], comm[TEXT_SAFE_CAP(COMM_LEN)], text[512];
+	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], comm[TEXT_SAFE_CAP(COMM_LEN)], text[768];
+	char dm[TEXT_SAFE_CAP(SUSPENDED_LEN)];
 	char line[sizeof(text) + FILE_CAP];
 	int columns = v->form.terminal ? unfinished_columns(v) : INT_MAX, used;
 	size_t len;
 
 	text_safe_n(fs, sizeof(fs), w->fs, strnlen(w->fs, FS_NAME_LEN));
 	text_safe_n(comm, sizeof(comm), w->comm, strnlen(w->comm, COMM_LEN));
-	snprintf(text, sizeof(text), "not finished: %s%s%s, %s, %s, by %s (%u)", w->name,
-		 *fs ? " " : "", fs, w->since, w->at, *comm ? comm : "pid", w->pid);
+	text_safe_n(dm, sizeof(dm), w->suspended, strnlen(w->suspended, SUSPENDED_LEN));
+	snprintf(text, sizeof(text), "not finished: %s%s%s, %s, %s%s%s%s, by %s (%u)", w->name,
+		 *fs ? " " : "", fs, w->since, w->at, *dm ? "; " : "", dm,
+		 *dm ? " is suspended" : "", *comm ? comm : "pid", w->pid);
 	used = text_fit(line, sizeof(text), text, columns, TEXT_CUT_TAIL);
 	len = strlen(line);
 	file_fit(line + len, sizeof(line) - len, w->file, columns - used);
@@ -485,6 +489,7 @@ static void put_unfinished(struct text_out *o, const struct breakdown_view *v,
 						 .fs = u->fs,
 						 .since = since,
 						 .at = at,
+						 .suspended = u->suspended,
 						 .comm = u->comm,
 						 .pid = u->pid,
 						 .file = u->file });
@@ -537,6 +542,7 @@ static void put_hung(struct text_out *o, const struct breakdown_view *v, const s
 						 .fs = h->fs,
 						 .since = "since before the start",
 						 .at = at,
+						 .suspended = h->suspended,
 						 .comm = h->comm,
 						 .pid = h->pid,
 						 .file = h->file });

@@ -595,6 +595,25 @@ static int waiting_read(struct session *s, struct snapshot *sn)
 	return err;
 }
 
+/* Tells which of the longest waits may be for a suspended device. */
+static void suspended_read(struct snapshot *sn)
+{
+	enum { MOST = 16 };
+
+	for (size_t i = 0; i < sn->n_unfinished && i < MOST; i++) {
+		struct unfinished *u = &sn->unfinished[i];
+
+		devices_suspended(u->dev     ? u->dev
+				  : u->by[1] ? FILE_KEY_DEV(u->by[0])
+					     : 0,
+				  u->suspended, sizeof(u->suspended));
+	}
+	for (size_t i = 0; i < sn->n_hung && i < MOST; i++)
+		if (sn->hung[i].file && !sn->hung[i].server)
+			devices_suspended_below(sn->hung[i].file, sn->hung[i].suspended,
+						sizeof(sn->hung[i].suspended));
+}
+
 int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *why)
 {
 	struct snapshot sn = {};
@@ -607,6 +626,7 @@ int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *
 
 	if (!err && s->conf.layer == LAYER_OPS)
 		err = waiting_read(s, &sn);
+	suspended_read(&sn);
 	if (!err && s->conf.sites)
 		err = sites_name(&s->symbols, &sn);
 	if (err) {

@@ -550,7 +550,9 @@ static int threads_read(const struct reading *r)
 		const char *slot = r->bss + l->tasks + i * l->task_size;
 
 		r->sn->unfinished_lost += *(const unsigned int *)(slot + l->collisions);
-		if (!in_progress(l, slot))
+		/* the last switch of a thread may begin a sleep that is none; then it gives up its
+		 * slot */
+		if (!in_progress(l, slot) || !u64_at(slot, l->task))
 			continue;
 		memcpy(task, slot, sizeof(task));
 		/* while the state was copied, the operation may have ended and another begun */

@@ -830,6 +830,13 @@ static void files_in_progress_fit_and_are_safe(void **state)
 	assert_has(f.text, ", in lock of a frozen file system, by dd (7)");
 	print(&f, breakdown_json, &v, 0);
 	assert_has(f.text, "\"stratum\":\"lock\",\"frozen\":true,");
+	assert_has(f.text, "\"suspended\":null}");
+	strcpy(u->suspended, "dm-0 (vg-\033[1m)");
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text,
+		   ", in lock of a frozen file system; dm-0 (vg-\\x1b[1m) is suspended, by dd");
+	print(&f, breakdown_json, &v, 0);
+	assert_has(f.text, "\"suspended\":\"dm-0 (vg-");
 	fixture_done(&f);
 }
 
@@ -902,6 +909,9 @@ static void threads_that_hung_before_come_first(void **state)
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text,
 		   "\nnot finished: fault, since before the start, in sleep (a_function), by ");
+	strcpy(h->suspended, "dm-1");
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, ", in sleep (a_function); dm-1 is suspended, by ");
 	strcpy(f.sn.hung[0].server, "/mnt");
 	f.sn.n_hung = 2;
 	f.sn.hung_refused = 3;
@@ -2090,12 +2100,13 @@ static const char every_member[] =
 	"\"pid\":202,\"tid\":"
 	"203,"
 	"\"comm\":\"mv\",\"file\":\"/a/c\",\"server\":\"10.0.0.7:/"
-	"home\"}],\"in_progress_before\":[{\"op\":\"read\",\"call\":\"read\","
+	"home\",\"suspended\":null}],\"in_progress_before\":[{\"op\":\"read\",\"call\":\"read\","
 	"\"fs\":\"nfs4\",\"age_ns\":100000000,\"stratum\":\"server\","
 	"\"symbol\":\"folio_wait_bit_common\",\"what\":\"NFS server (folio lock)\","
 	"\"pid\":212,\"tid\":213,\"comm\":\"head\",\"file\":\"/f\","
 	"\"server\":\"10.0.0.7:/"
-	"home\"}],\"unseen_before\":208,\"unseen_threads\":204,\"unnamed_cgroups\":205,"
+	"home\",\"suspended\":null}],\"unseen_before\":208,\"unseen_threads\":204,\"unnamed_"
+	"cgroups\":205,"
 	"\"unpatterned\":206,"
 	"\"unreaped\":207,"
 	"\"lost\":{\"ring\":301,\"map_full\":302,\"unmatched_start\":303,"

@@ -53,6 +53,12 @@ static const struct {
 	{ "/devices/dm-0/slaves/sdb/dev", "8:16\n" },
 	{ "/devices/dm-0/slaves/sda1/dev", "8:1\n" },
 	{ "/devices/dm-0/slaves/bad/dev", "8\n" },
+	{ "/devices/dm-0/dm/suspended", "0\n" },
+	{ "/devices/dm-1/dm/suspended", "1\n" },
+	{ "/devices/dm-1/dm/name", "vg-\033[1m\n" },
+	{ "/devices/dm-2/slaves/dm-0/dev", "253:0\n" },
+	{ "/devices/dm-2/slaves/dm-1/dev", "253:1\n" },
+	{ "/devices/dm-3/slaves/dm-3/dev", "253:3\n" }, /* a circle cannot be, but must end */
 	{ "/devices/loop0/loop/backing_file", "/images/a\n" },
 	{ "/devices/loop1/loop/backing_file", "/dev/sda2\n" },
 	{ "/devices/loop2/loop/backing_file", "/nowhere/a\n" },
@@ -322,6 +328,32 @@ static void noted_devices_are_in_order_once_and_so_many(void **state)
 	devices_done(&d);
 }
 
+/* A device of device mapper that is suspended is named, also below another one. */
+static void a_suspended_device_is_named(void **state)
+{
+	char text[64] = "";
+
+	(void)state;
+	make_at("/dev/block/253:1", "../../devices/dm-1", true);
+	make_at("/dev/block/253:2", "../../devices/dm-2", true);
+	make_at("/dev/block/253:3", "../../devices/dm-3", true);
+	assert_false(devices_suspended(0, text, sizeof(text)));
+	assert_false(devices_suspended(SDA, text, sizeof(text)));
+	assert_false(devices_suspended(DM0, text, sizeof(text)));
+	assert_false(devices_suspended(DM0 + 3, text, sizeof(text)));
+	assert_string_equal(text, "");
+	assert_true(devices_suspended(DM0 + 1, text, sizeof(text)));
+	assert_string_equal(text, "dm-1 (vg-\033[1m)");
+	text[0] = '\0';
+	assert_true(devices_suspended(DM0 + 2, text, 8));
+	assert_string_equal(text, "dm-1 (v");
+	/* by the mount: on sda1; the file itself is not looked at */
+	assert_false(devices_suspended_below("/a", text, sizeof(text)));
+	make_at("/devices/sda/sda1/dm/suspended", "1\n", false);
+	assert_true(devices_suspended_below("/a", text, sizeof(text)));
+	assert_string_equal(text, "sda1");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +362,7 @@ int main(void)
 		cmocka_unit_test(links_are_in_order_once_and_so_many),
 		cmocka_unit_test(noted_devices_are_in_order_once_and_so_many),
 		cmocka_unit_test(devices_change), /* the machine is another one then */
+		cmocka_unit_test(a_suspended_device_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, machine_make, machine_remove);
