@@ -306,7 +306,7 @@ static inline __attribute__((always_inline)) void cell_max(volatile unsigned lon
 /*
  * The pattern of the reads or the writes of a file, or of a disk: whether each continues one of the
  * last ACCESS_STREAMS accesses (sequential), or is as far from the last one as that was from the
- * one before (strided). All others are random.
+ * one before (strided). All others are random. The first access is sequential if it begins at 0.
  */
 enum { ACCESS_STREAMS = 8, ACCESS_SIZES = 8 };
 
@@ -358,7 +358,9 @@ access_step(struct access_past *p, unsigned long long offset, unsigned long long
 	p->last = offset;
 	p->not_end = ~(offset + bytes);
 	if (not_end != not_begin && !access_continues(p, not_begin))
-		step = stride && (long long)stride == last_stride ? ACCESS_STRIDED : ACCESS_RANDOM;
+		step = !(not_end | offset)                          ? ACCESS_SEQUENTIAL
+		       : stride && (long long)stride == last_stride ? ACCESS_STRIDED
+								    : ACCESS_RANDOM;
 	p->not_ends[next % ACCESS_STREAMS] = p->not_end;
 	p->next = next + 1;
 	return step;

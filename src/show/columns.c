@@ -157,9 +157,13 @@ GETS_PATTERN(rq)
 		{ "size_max_bytes",          "max",    VALUE_BYTES,                                \
 		  .get = of##_size_max,      .max = 8, .rank = 4,                                  \
 		  .help = "the largest size" },                                                    \
-		{ "sequential", "sequential",                                                      \
-		  VALUE_SHARE,  .get = of##_sequential,                                            \
-		  .max = 10,    .help = "share that begins where one of the last eight ended" },   \
+		{ "sequential",                                                                    \
+		  "sequential",                                                                    \
+		  VALUE_SHARE,                                                                     \
+		  .get = of##_sequential,                                                          \
+		  .max = 10,                                                                       \
+		  .help = "share that begins where one of the last eight ended; the first one: "   \
+			  "at 0" },                                                                \
 		{ "strided",                                                                       \
 		  "strided",                                                                       \
 		  VALUE_SHARE,                                                                     \

@@ -322,7 +322,8 @@ data_of() { # PAGE: its JSON
 	"$iostrata" record -o "$tmp/dd.ios" -- dd if="$dir/data" of=/dev/null bs=128K status=none 2>"$tmp/said"
 	expect 0 report --html "$tmp/dd.html" "$tmp/dd.ios"
 	rm -r "$dir"
-	grep -qx "<li>.*$dir/data: 98 % sequential reads of 128 KiB</li>" "$tmp/dd.html" ||
+	# records of several CPUs come about in their order: one or another may look random
+	grep -qxE "<li>.*$dir/data: (9[0-9]|100) % sequential reads of 128 KiB</li>" "$tmp/dd.html" ||
 		{ grep 'sequential\|random\|strided' "$tmp/dd.html"; false; }
 	data_of "$tmp/dd.html" >"$tmp/data"
 	json --arg name "$dir/data" '.offsets[] | select(.name == $name) | .cells | length > 99' "$tmp/data"
@@ -609,7 +610,7 @@ assert seen <= keys and (len(keys) > 100 or seen == keys), (seen ^ keys)' "$tmp/
 	# records of several CPUs come about in their order; the kernel sees the order itself
 	sizes='[.count, .size_mean_bytes, .size_p50_bytes, .size_max_bytes]'
 	diff <(command jq -c "$sizes" "$tmp/report") <(command jq -c "$sizes" "$tmp/breakdown")
-	command jq -e '.count == 137 and (.sequential * 137 | round) == 22 and (.strided * 137 | round) == 99' \
+	command jq -e '.count == 137 and (.sequential * 137 | round) == 23 and (.strided * 137 | round) == 99' \
 		"$tmp/breakdown"
 	command jq -e '.unpatterned == 0 and all(.requests[]; .pattern == null)' "$tmp/live"
 }
@@ -648,11 +649,11 @@ assert seen <= keys and (len(keys) > 100 or seen == keys), (seen ^ keys)' "$tmp/
 	# records of several CPUs come about in their order: one or another may look random
 	"$iostrata" report -j --by file "$tmp/dd.ios" | command jq -e --arg name "$dir/data" '.ops[] |
 		select(.key == $name and .op == "read") | .pattern | .count == 64 and .size_mean_bytes == 131072 and
-		.size_p50_bytes == 131072 and .size_max_bytes == 131072 and .sequential > 0.8 and .sequential < 1 and
+		.size_p50_bytes == 131072 and .size_max_bytes == 131072 and .sequential > 0.8 and .sequential <= 1 and
 		.strided < 0.1 and .random < 0.2 and .seek_mean_bytes < 131072'
 	COLUMNS=300 expect 0 report --by file --pattern "$tmp/dd.ios"
 	[[ $output =~ file\ +operation\ +count\ +size ]]
-	[[ $output =~ $dir/data\ +read\ +64\ +128\ KiB\ +128\ KiB\ +128\ KiB\ +[89] ]]
+	[[ $output =~ $dir/data\ +read\ +64\ +128\ KiB\ +128\ KiB\ +128\ KiB\ +([89]|100) ]]
 	"$iostrata" report -j "$tmp/dd.ios" | command jq -e '[.requests[] | select(.op == "R") | .pattern] |
 		length > 0 and all(.[]; .count > 0 and (.sequential + .strided + .random - 1 | fabs) < 1e-6)'
 	expect 0 report --pattern "$tmp/dd.ios"

@@ -208,6 +208,24 @@ static void test_calls(void **state)
 	assert_int_equal(map_count(&slots_taken), 2 + 2 /* types of file systems */);
 }
 
+/* The first read of a file is sequential if it begins at 0; another one at 0 is not. */
+static void test_first(void **state)
+{
+	static const struct {
+		u64 offsets[2];
+		u64 sequential;
+	} files[] = { { { 0, 0 }, 1 }, { { 4096, 0 }, 0 }, { { 0, 100 }, 2 }, { { 512, 612 }, 1 } };
+	u32 i;
+
+	(void)state;
+	for (u64 n = 0; n < sizeof(files) / sizeof(*files); n++) {
+		note_read(100 + n, files[n].offsets[0], 100);
+		note_read(100 + n, files[n].offsets[1], 100);
+		assert_int_equal(slot_of(ROW_WHAT(0, OP_READ, 0), 100 + n, &i)->sums[0].sequential,
+				 files[n].sequential);
+	}
+}
+
 /* An append is where the file's position was before. */
 static void test_append(void **state)
 {
@@ -262,7 +280,7 @@ static void test_requests(void **state)
 	assert_int_equal(s->fs, SLOT_OF_DEV | 8 << MINOR_BITS);
 	assert_int_equal(access_sums_count(&s->sums[0]), 23);
 	assert_int_equal(s->sums[0].strided, 21);
-	assert_int_equal(s->sums[0].sequential, 0);
+	assert_int_equal(s->sums[0].sequential, 1); /* the first, at 0 */
 	assert_int_equal(s->sums[0].distance, 22 * (512000 - 4096));
 	assert_int_equal(s->sums[0].of_size[0], 23);
 	assert_int_equal(s->sizes[0], 4096);
@@ -403,7 +421,7 @@ int main(void)
 		TEST(test_same_as_report),   TEST(test_calls),   TEST(test_append),
 		TEST(test_requests),         TEST(test_no_slot), TEST(test_claimed),
 		TEST(test_no_room_for_size), TEST(test_off),     TEST(test_size_claimed),
-		TEST(test_row_remembers),
+		TEST(test_row_remembers),    TEST(test_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
