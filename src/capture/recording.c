@@ -96,13 +96,15 @@ static int ending_read(struct recording *r, struct reason *why)
 static int records_begin(struct recording *r, unsigned int columns, struct reason *why)
 {
 	const struct chunk_head *h = &r->reader.head;
+	bool wanted =
+		h->kind == CHUNK_LOSSES || (h->last_ns >= r->from_ns && h->first_ns < r->to_ns);
 
+	if (wanted && reader_rows(&r->reader, columns, &r->rows, why))
+		return -1;
+	r->in_chunk = wanted;
 	if (h->last_ns > r->last_ns)
 		r->last_ns = h->last_ns;
-	if (h->kind != CHUNK_LOSSES && (h->last_ns < r->from_ns || h->first_ns >= r->to_ns))
-		return 0;
-	r->in_chunk = true;
-	return reader_rows(&r->reader, columns, &r->rows, why);
+	return 0;
 }
 
 /* Reads a chunk: adds names, enters a chunk of records. Returns as reader_next(). */

@@ -56,6 +56,7 @@ struct report {
 	uint64_t done_bytes; /* size of the files read so far */
 	bool is_only;        /* there is one recording */
 	bool has_events;     /* an operation or request was read, chosen or not */
+	bool is_cut;         /* a recording was read up to its damage */
 	/* the result */
 	struct report_sums sums;
 	struct join join; /* with joins() */
@@ -439,7 +440,7 @@ static void view_interval_set(struct report *r, size_t i, uint64_t duration_ns)
 static int interval_print(struct report *r, size_t i)
 {
 	const struct breakdown_output out = { r->out, r->json, &r->view, &r->source.containers };
-	bool is_part = r->time.every_ns || r->time.part.from_ns || r->time.part.to_ns;
+	bool is_part = r->time.every_ns || r->time.part.from_ns || r->time.part.to_ns || r->is_cut;
 	const struct slow_op *slowest;
 	struct snapshot sn;
 	size_t n_slowest;
@@ -602,6 +603,7 @@ static int files_read(struct report *r, char **names, int n, bool *ret_goes_on)
 			continue;
 		progress_end(&r->progress);
 		status = cmd_fail(&why);
+		r->is_cut = true;
 		if (got < 0)
 			return status;
 	}

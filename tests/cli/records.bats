@@ -111,6 +111,27 @@ costs() {
 	[[ $stderr == *"2 recordings of several hosts are added up"* ]]
 }
 
+@test "report: the time of a damaged recording ends before the damage" {
+	"$BATS_FILE_TMPDIR/records" "$tmp/whole.ios" 30011
+	"$python" - "$tmp/whole.ios" "$tmp/bad.ios" >"$tmp/covered" <<-'EOT'
+		import json, sys
+		sys.path.append("tests")
+		import capture
+		whole = open(sys.argv[1], "rb").read()
+		data = bytearray(whole)
+		header, *rest = capture.chunks(whole)
+		records = [c for c in rest if c.kind == capture.OPS]
+		data[records[-1].offset + 60:records[-1].offset + 68] = b"\xff" * 8
+		open(sys.argv[2], "wb").write(data)
+		print(records[-2].last - json.loads(header.raw)["monotonic_ns"])
+	EOT
+	expect 1 report -j "$tmp/bad.ios"
+	[[ $stderr == *"is damaged at byte "* ]]
+	json "([.ops[].count] | add) == 16385 and .duration_ns == $(<"$tmp/covered")"
+	expect 1 report "$tmp/bad.ios"
+	[[ $output == *$'\n'"nothing lost in this part"* ]]
+}
+
 @test "report: recordings from pipes are kept apart by host" {
 	for host in one other; do
 		"$BATS_FILE_TMPDIR/records" -h "$host" "$tmp/$host.ios" 1009
