@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/reason.h"
 #include "base/text.h"
 #include "capture/header.h"
@@ -112,11 +113,26 @@ static void record_say_progress(FILE *f, const struct record_files *files,
 		text_count(sum).s, text_plural(sum));
 }
 
-/* Prints what was recorded, and what was lost by the programs (@lost) or by the writer.
+/* Prints losses that record_say_end() has no other words for. Report tells lost names. */
+static void record_say_others(FILE *f, const struct snapshot *sn)
+{
+	const unsigned int told =
+		1U << LOST_OPS | 1U << LOST_REQUESTS | 1U << LOST_RING | 1U << LOST_NAMES;
+
+	for (int i = 0; i <= LOST_N; i++) {
+		uint64_t n = i < LOST_N ? sn->lost[i] : sn->missed;
+
+		if (n && !(told & 1U << i) && lost_what(i, n))
+			fprintf(f, "warning: %s %s\n", text_count(n).s, lost_what(i, n));
+	}
+}
+
+/* Prints what was recorded, and what was lost by the programs (in @sn) or by the writer.
  * @for_export: an export names what it makes of the recording, and the recording is removed. */
-static void record_say_end(FILE *f, const struct record_files *files, const uint64_t lost[LOST_N],
+static void record_say_end(FILE *f, const struct record_files *files, const struct snapshot *sn,
 			   bool for_export)
 {
+	const uint64_t *lost = sn->lost;
 	struct record_files_size size = record_files_size(files);
 	const struct writer *w = &files->w;
 	uint64_t ops = lost[LOST_OPS] + w->lost_ops;
@@ -147,6 +163,7 @@ static void record_say_end(FILE *f, const struct record_files *files, const uint
 			"warning: lost %s record%s of descriptors (dup, lseek, fcntl) or of "
 			"requests to servers\n",
 			text_count(others).s, text_plural(others));
+	record_say_others(f, sn);
 }
 
 /* The first chunk is written early: if record is killed soon, the file has records, too. */
@@ -556,7 +573,7 @@ static int report(struct run *r, struct snapshot *sn)
 		r->exit = r->command ? EXIT_TOOL : EXIT_FAILED;
 	}
 	run_count_lost(r, record_files_lost(&rec->files, r->opts.strict_but));
-	record_say_end(stderr, &rec->files, sn->lost, rec->otf2.dir);
+	record_say_end(stderr, &rec->files, sn, rec->otf2.dir);
 	rec->view.interval.until_ns = clock_day_ns();
 	if (!rec->breakdown) {
 		if (sn->has_overhead)

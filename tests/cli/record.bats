@@ -545,6 +545,34 @@ print(next(c.offset for c in capture.chunks(open(sys.argv[1], "rb").read()) if c
 	[[ ! -e order ]]
 }
 
+@test "record: an operation that never ended is told" {
+	need_root
+	cc -O1 -o "$tmp/leaves" -x c - <<-'EOT'
+		#include <fcntl.h>
+		#include <setjmp.h>
+		#include <signal.h>
+		#include <sys/file.h>
+		#include <unistd.h>
+		static sigjmp_buf away;
+		static void leave(int sig) { (void)sig; siglongjmp(away, 1); }
+		/* A lock that another descriptor holds; the call would begin again, if the handler returned. */
+		int main(int argc, char **argv)
+		{
+			struct sigaction action = { .sa_handler = leave, .sa_flags = SA_RESTART };
+			int held = open(argv[argc - 1], O_RDWR | O_CREAT, 0600), wanted = open(argv[1], O_RDWR);
+			flock(held, LOCK_EX);
+			sigaction(SIGALRM, &action, NULL);
+			if (!sigsetjmp(away, 1)) {
+				ualarm(30000, 0);
+				flock(wanted, LOCK_EX);
+			}
+			return 0;
+		}
+	EOT
+	expect 0 record -o "$tmp/never.ios" -- "$tmp/leaves" "$(disk_dir)/lock"
+	[[ $stderr == *$'\n'"warning: 1 operation began and was never seen to end"* ]]
+}
+
 @test "record: --runs records a command several times, and ends when it fails" {
 	need_root
 	cd "$tmp"
