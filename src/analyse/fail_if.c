@@ -197,7 +197,7 @@ static void figure_judge(const struct fail_if *limit, unsigned int rows, struct 
 
 	r->state = FAIL_IF_UNDECIDED;
 	r->way = FAIL_IF_BY_NOTHING;
-	if (f->tested && f->constant && is_number(limit)) {
+	if (f->constant && is_number(limit)) {
 		r->way = FAIL_IF_BY_VALUES;
 		r->state = state_of(is_beyond(limit, f->typical[BASE], f->typical[NEW]));
 	} else if (f->tested) {

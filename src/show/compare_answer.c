@@ -441,7 +441,7 @@ char *compare_answer(const struct compare *c)
 	return text;
 }
 
-/* "blocks of 1.20 s", "blocks of 1.20 s to 2.40 s" */
+/* "Blocks of time, each 1.20 s long", "Blocks of time, each 1.20 s to 2.40 s long" */
 static void put_blocks(FILE *f, const struct compare *c)
 {
 	uint64_t least = UINT64_MAX, most = 0, ns;
@@ -455,10 +455,10 @@ static void put_blocks(FILE *f, const struct compare *c)
 	}
 	if (!most)
 		return;
-	fprintf(f, " Blocks of time, each %s long", text_ns(least).s);
+	fprintf(f, " Blocks of time, each %s", text_ns(least).s);
 	if (strcmp(text_ns(least).s, text_ns(most).s) != 0)
 		fprintf(f, " to %s", text_ns(most).s);
-	fprintf(f, ", were drawn again at random.");
+	fprintf(f, " long, were drawn again at random.");
 }
 
 static const char *order_text(const struct compare *c)

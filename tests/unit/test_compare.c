@@ -462,7 +462,7 @@ static void sums_make(struct series *s, const char *what, uint64_t n, uint64_t f
 
 /* Runs of one operation with these numbers and mean times, and when they began. */
 struct simple {
-	uint64_t number[SIDES][8], mean_ns[SIDES][8], began_ns[SIDES][8];
+	uint64_t number[SIDES][8], mean_ns[SIDES][8], began_ns[SIDES][8], bytes[SIDES][8];
 	size_t n[SIDES];
 	bool of_command;
 };
@@ -481,6 +481,7 @@ static void simple_compare(struct compare *c, struct series runs[SIDES][8], cons
 							 .began_ns = s->began_ns[side][i],
 							 .of_command = s->of_command };
 			sums_make(&runs[side][i], "fsync", number, number * s->mean_ns[side][i], 0);
+			runs[side][i].rows[0].cells[0].bytes = s->bytes[side][i];
 		}
 	}
 	assert_int_equal(compare_runs(c, &why), 0);
@@ -937,6 +938,37 @@ static void limits_are_told(void **state)
 	runs_done(&c);
 }
 
+/* A number that is 0 in all runs of a side is judged, too. */
+static void limits_of_zeros(void **state)
+{
+	struct simple s = { .n = { 3, 3 }, .of_command = true };
+	static struct series runs[SIDES][8];
+	static const char *const told[] = {
+		"bytes +5%: held: 0 B -> 0 B, the same in every run of a side",
+		"bytes +5%: BROKEN: 0 B -> 100 B, the same in every run of a side",
+	};
+	struct fail_if limit;
+	struct compare c;
+	struct reason why;
+	char *text;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		for (int side = 0; side < SIDES; side++)
+			s.number[side][i] = s.mean_ns[side][i] = 1000;
+	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++) {
+		simple_compare(&c, runs, &s);
+		assert_int_equal(fail_if_parse("bytes +5%", &limit, &why), 0);
+		assert_int_equal(fail_if_judge(&limit, &c), 0);
+		text = compare_limit(&c, &limit);
+		assert_string_equal(text, told[i]);
+		free(text);
+		runs_done(&c);
+		for (int n = 0; n < 3; n++)
+			s.bytes[NEW][n] = 100000;
+	}
+}
+
 static void times_of_day(void **state)
 {
 	static const char *const wrong[] = {
@@ -983,6 +1015,7 @@ int main(void)
 		cmocka_unit_test(limits_are_parsed),
 		cmocka_unit_test(limits_are_judged),
 		cmocka_unit_test(limits_are_told),
+		cmocka_unit_test(limits_of_zeros),
 		cmocka_unit_test(times_of_day),
 	};
 
