@@ -108,8 +108,7 @@ static const struct opt store_opts[] = {
 		  "recording's name; if it does not end with 0, run it again later" },
 	{ 0, "run-then", OPT_CHOICE(struct watch_run, store.spool.deletes, run_thens),
 	  .arg = "WHAT",
-	  .help = "what to do with a recording when CMD has ended with 0: keep or delete (default: "
-		  "keep)" },
+	  .help = "what to do with a recording when CMD has ended with 0 (default: keep)" },
 	{ 0, "status", OPT_FLAG(struct watch_run, status),
 	  .help = "print the recordings in DIR that wait for CMD, and end" },
 	{},

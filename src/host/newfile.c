@@ -38,10 +38,15 @@ static int special_open(const char *path)
 
 static FILE *cannot_create(const char *path, int err, struct reason *why)
 {
+	struct stat st;
+
 	reason_set(why, EXIT_FAILED, "cannot create '%.200s': %s", path, strerror(err));
-	reason_hint(why, err == EEXIST  ? "remove it, or choose another name"
-			 : err == EBADF ? "no file is open under this number"
-					: "choose a directory that exists and is writable");
+	if (err == EEXIST && !lstat(path, &st) && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		err = ENOTSUP; /* nobody should remove a device or a directory for this */
+	reason_hint(why, err == EEXIST    ? "remove it, or choose another name"
+			 : err == ENOTSUP ? "choose another name: this one is no file"
+			 : err == EBADF   ? "no file is open under this number"
+					  : "choose a directory that exists and is writable");
 	return NULL;
 }
 

@@ -232,7 +232,8 @@ static int no_such_op(const char *name, struct reason *why)
 		return reason_hint(why, "did you mean '%s'?", meant.name);
 	return reason_hint(why,
 			   "--op takes read, write, open, close, fsync, copy, meta, uring, aio, "
-			   "fault and served, and system calls such as fdatasync");
+			   "fault, served, exec and lock, and system calls such as fdatasync; for "
+			   "recordings also exit, core and outside");
 }
 
 int filters_ops(struct filters *f, struct reason *why)

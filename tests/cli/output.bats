@@ -82,6 +82,8 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 	says "cannot create '.*/theirs': File exists" "remove it"
 	expect 1 report -o "$tmp/theirs" "$tmp/nosuch"
 	[[ -e $tmp/theirs ]]
+	expect 1 breakdown -o /dev/full -D 0.1
+	says "cannot create '/dev/full': File exists" "choose another name: this one is no file"
 	# nor by what is ended before it has begun
 	for time in 0.01 0.03 0.06 0.1 0.13 0.16 0.2 0.3; do
 		run timeout "$time" "$iostrata" breakdown -o "$tmp/file"
