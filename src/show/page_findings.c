@@ -27,21 +27,12 @@ static void put_property(struct text_out *o, const struct page_finding *of,
 		put_attribute(o, "property", explain_attribute_name(f->attribute));
 		put_attribute(o, "value", f->value);
 	}
-	text_put(o, "><span>%s of these were ", text_percent_whole(f->slow, e->n_slow).s);
+	text_put(o, ">%s of %s %s took more than %s: <span>", text_count(e->n_slow).s,
+		 text_count(e->n).s, op_noun(of->op, e->n), text_ns(e->threshold_ns).s);
+	text_put(o, "%s of these were ", text_percent_whole(f->slow, e->n_slow).s);
 	text_html(o, f->text, strlen(f->text));
 	text_put(o, "</span>, %s of the others were</li>\n",
 		 text_percent(f->others, e->n - e->n_slow).s);
-}
-
-static void put_finding(struct text_out *o, const struct page_finding *of)
-{
-	const struct explain *e = &of->e;
-
-	text_put(o, "<p>%s of %s %s took more than %s.</p>\n<ul>\n", text_count(e->n_slow).s,
-		 text_count(e->n).s, op_noun(of->op, e->n), text_ns(e->threshold_ns).s);
-	for (size_t i = 0; i < e->n_chosen && i < SHOWN; i++)
-		put_property(o, of, &e->findings[i]);
-	text_put(o, "</ul>\n");
 }
 
 /* Names the kinds of which nothing is told. */
@@ -54,7 +45,7 @@ static void put_nothing(struct text_out *o, const struct page *p)
 			continue;
 		text_put(o, "%s%s",
 			 *comma ? comma
-				: "<p class=hint>Slow operations have nothing in "
+				: "<p class=hint>Of other kinds, slow operations have nothing in "
 				  "common beyond chance: ",
 			 op_name(p->findings[i].op));
 		comma = ", ";
@@ -66,10 +57,11 @@ void page_findings_put(struct text_out *o, const struct page *p)
 {
 	if (!p->n_findings && !p->not_explained)
 		return;
-	text_put(o, "<section id=findings><h2>What slow operations have in common</h2>\n");
+	text_put(o, "<section id=findings><h2>What slow operations have in common</h2>\n<ul>\n");
 	for (size_t i = 0; i < p->n_findings; i++)
-		if (p->findings[i].e.n_chosen)
-			put_finding(o, &p->findings[i]);
+		for (size_t k = 0; k < p->findings[i].e.n_chosen && k < SHOWN; k++)
+			put_property(o, &p->findings[i], &p->findings[i].e.findings[k]);
+	text_put(o, "</ul>\n");
 	put_nothing(o, p);
 	if (p->not_explained)
 		text_put(o,

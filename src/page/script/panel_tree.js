@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // panel_tree.js - where the time was in the tree process > directories > file > call: width is time.
 
-const TREE_DEPTH = 7, TREE_LEAST = 0.003;
+// a part narrower than TREE_NAMED has no room for a name, even on a wide screen
+const TREE_DEPTH = 7, TREE_LEAST = 0.003, TREE_NAMED = 0.03;
 
 function treePart(node, all, share) {
 	const time = node.sums.time, ns = timeOf(time, share), most = time.indexOf(Math.max(...time));
 	const words = `${node.name}: ${timeText(ns)}, ${percentText(ns, all)}, mostly ${SHARES[most].name}`;
 	const part = make(node.filter ? "button" : "span", { type: node.filter ? "button" : null, class: "part " + SHARES[most].letter, title: words,
-		onclick: node.filter ? () => filterBy(...node.filter) : () => {} }, make("bdi", {}, node.name));
+		onclick: node.filter ? () => filterBy(...node.filter) : () => {} }, ns / all >= TREE_NAMED ? make("bdi", {}, node.name) : null);
 	if (node.filter)
 		part.setAttribute("aria-label", words);
 	return part;
