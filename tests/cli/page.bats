@@ -118,7 +118,8 @@ same() {
 	diff <(jq -c "[.ops[] | [$operation, $figures, .max_ns, (.total_ns / .count | round)]] | sort[]" "$tmp/json") \
 		<(seen "[.tables.who[] | select(.count > 0) | [.name, $figures, .max_ns, (.mean_ns | round)]] | sort[]")
 	# a percentile of the part is known to half an octave
-	diff <(jq -c "[.ops[] | select(.count > 0) | $operation] | sort[]" "$tmp/json") <(jq -c --slurpfile page "$tmp/seen" \
+	diff <(jq -c "[.ops[] | select(.count > 0) | $operation] | sort[]" "$tmp/json") \
+		<(jq -c --slurpfile page "$tmp/seen" \
 		"[.ops[] | select(.count > 0) | [$operation, .p99_ns] as [\$name, \$p99] |
 			\$page[0].tables.who[] | select(.name == \$name) |
 			select(\$p99 <= .p99_ns and .p99_ns <= 1.51 * \$p99) | .name] | sort[]" "$tmp/json")
@@ -150,7 +151,8 @@ same() {
 			seen.push([state.filters.operation, state.filters.file, selected.all.count]);
 		}
 		return seen'
-	"$iostrata" report -j --by file --file /d1/file-17 "$tmp/planted.ios" | jq -c '[.ops[] | select(.key == "/d1/file-17") |
+	"$iostrata" report -j --by file --file /d1/file-17 "$tmp/planted.ios" |
+		jq -c '[.ops[] | select(.key == "/d1/file-17") |
 		["\(.op) \(.fs)", .key, .count]] | sort[]' >"$tmp/sums"
 	[[ $(wc -l <"$tmp/sums") == 3 ]]
 	diff "$tmp/sums" <(seen '.returned | sort[]')

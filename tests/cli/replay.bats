@@ -21,10 +21,12 @@ setup() {
 teardown() { pane_end; }
 
 # sums KEY: a line for each key and kind of operations, and of requests
-sums='def ops(key): [.ops[] | {key: key, op, count, errors, bytes, total_ns, max_ns}] | group_by([.key, .op]) | map({key: .[0].key,
-	op: .[0].op, count: (map(.count) | add), errors: (map(.errors) | add), bytes: (map(.bytes) | add),
+sums='def ops(key): [.ops[] | {key: key, op, count, errors, bytes, total_ns, max_ns}] |
+	group_by([.key, .op]) | map({key: .[0].key, op: .[0].op, count: (map(.count) | add),
+	errors: (map(.errors) | add), bytes: (map(.bytes) | add),
 	total_ns: (map(.total_ns) | add), max_ns: (map(.max_ns) | max)});
-	def rqs(key): [.rows[]?, .requests[]? | {key: key, disk: (.disk // .dev), op, count, errors, bytes, device_ns}] | sort_by([.key, .disk, .op]);'
+	def rqs(key): [.rows[]?, .requests[]? | {key: key, disk: (.disk // .dev), op, count, errors, bytes, device_ns}] |
+		sort_by([.key, .disk, .op]);'
 
 @test "replay: each second has the figures of report --from --to, by process, thread, command, cgroup and file" {
 	for by in pid tid comm cgroup file; do
