@@ -309,6 +309,13 @@ open(sys.argv[2]).read()' "$name" "$dir/file")
 	json '.ops == []' "$tmp/out"
 }
 
+# In a spreadsheet it may be a formula: iostrata(1) says so.
+@test "--csv: a name that begins with = is written as it is" {
+	cp "$(command -v dd)" "$tmp/=1+1"
+	expect 0 breakdown --csv --by comm -o "$tmp/rows" -- "$tmp/=1+1" if=/proc/self/exe of=/dev/null count=23
+	"$python" -c 'import csv, sys; assert "=1+1" in {cell for row in csv.reader(sys.stdin) for cell in row}' <"$tmp/rows"
+}
+
 @test "doctor: the table lists what works" {
 	expect 0 doctor
 	[[ $output =~ syscall\ +yes ]]
