@@ -52,8 +52,8 @@ struct intake {
 	 * Called then: the names of files are to be sent again. NULL: names are written once.
 	 */
 	void (*renew)(void *arg);
-	/* The command line of the process of @who, for the caller to free, or NULL if not known. NULL:
-	 * command lines are not written. */
+	/* The command line of the process of @who, for the caller to free, or NULL if not known.
+	 * NULL: command lines are not written. */
 	char *(*command)(void *arg, const struct sent_who *who);
 	void *arg;        /* of all these functions */
 	uint64_t end_ns;  /* records that end later are ignored; UINT64_MAX: none */

@@ -76,8 +76,7 @@ static char *command_known(void *arg, const struct sent_who *who)
 {
 	const struct recorder *r = arg;
 
-	return session_command(r->io->session, who->pid,
-			       who->tid == who->pid ? who->comm : NULL);
+	return session_command(r->io->session, who->pid, who->tid == who->pid ? who->comm : NULL);
 }
 
 static void names_again(void *arg)
