@@ -874,6 +874,7 @@ static void limits_are_judged(void **state)
 		if (limit.result.state != limits[i].state || limit.result.way != limits[i].way)
 			fail_msg("'%s': %d by %d", limits[i].text, limit.result.state,
 				 limit.result.way);
+		assert_int_equal(limit.few, limits[i].way == FAIL_IF_BY_NOTHING);
 	}
 	runs_done(&c);
 }
