@@ -82,7 +82,8 @@ def compare_lost(gate: Gate, trace: Trace, silent: int) -> None:
     """This machine's own tracepoints may lose hits; those of a guest do not. And its faults are looked up in
     mappings that other threads may be changing."""
     lost = trace.lost()
-    others = sum(lost.values()) - lost["unmatched_start"] - (lost["unattributed"] + lost["unmatched_requests"] if gate.native else 0)
+    of_machine = lost["unattributed"] + lost["unmatched_requests"] if gate.native else 0
+    others = sum(lost.values()) - lost["unmatched_start"] - of_machine
     begun = lost["unmatched_start"]
     gate.check("lost", not others and (begun >= silent if gate.native else begun == silent),
                silent=silent, **lost)
