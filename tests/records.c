@@ -407,20 +407,30 @@ static void servers_text(char *text, size_t cap)
 	snprintf(text + n, cap - n, "]");
 }
 
+/* All losses of the vocabulary: @ops operations, and none of the other kinds. */
+static void losses_text(char *text, size_t cap, int ops)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < LOST_N; i++)
+		n += snprintf(text + n, cap - n, "\"%s\":%d,", lost_name(i),
+			      i == LOST_OPS ? ops : 0);
+	snprintf(text + n, cap - n, "\"missed\":0");
+}
+
 static void end_put(struct writer *w, const struct made *m, uint64_t n)
 {
-	char end[4096], servers[3072] = "";
+	char end[4096], servers[3072] = "", losses[512];
 
+	losses_text(losses, sizeof(losses), m->steady || m->cause ? 0 : 11);
 	if (m->hostile)
 		servers_text(servers, sizeof(servers));
 	snprintf(end, sizeof(end),
 		 "{\"ended\":\"ended\",\"duration_ns\":%llu,\"ops\":%llu,"
-		 "\"requests\":%llu,\"lost\":{\"ring\":0,\"map_full\":0,"
-		 "\"unmatched_start\":0,\"unmatched_end\":0,\"names\":0,"
-		 "\"unattributed\":0,\"ops\":%d,\"requests\":0,\"missed\":0},"
+		 "\"requests\":%llu,\"lost\":{%s},"
 		 "\"dropped_ops\":0,\"dropped_requests\":0%s}",
 		 (m->steady || m->cause ? 500000ULL : 700ULL * m->gap) * n, w->ops + 0ULL,
-		 w->requests + 0ULL, m->steady || m->cause ? 0 : 11, servers);
+		 w->requests + 0ULL, losses, servers);
 	while (!writer_end(w, end))
 		;
 }
