@@ -98,7 +98,7 @@ uint64_t starts_time(const struct starts *o, uint64_t rank)
 struct rotation {
 	unsigned int cells;
 	double width, n, n_slow; /* operations in a cell, in all */
-	double slow_skew;        /* of the formula of within_skew() */
+	double slow_skew;        /* third moments in the cells, over the property's part */
 	double complex *roots, *slow, *vary, *work;
 };
 

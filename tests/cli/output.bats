@@ -313,7 +313,8 @@ open(sys.argv[2]).read()' "$name" "$dir/file")
 @test "--csv: a name that begins with = is written as it is" {
 	cp "$(command -v dd)" "$tmp/=1+1"
 	expect 0 breakdown --csv --by comm -o "$tmp/rows" -- "$tmp/=1+1" if=/proc/self/exe of=/dev/null count=23
-	"$python" -c 'import csv, sys; assert "=1+1" in {cell for row in csv.reader(sys.stdin) for cell in row}' <"$tmp/rows"
+	"$python" -c 'import csv, sys
+assert "=1+1" in {cell for row in csv.reader(sys.stdin) for cell in row}' <"$tmp/rows"
 }
 
 @test "doctor: the table lists what works" {

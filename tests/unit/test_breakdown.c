@@ -333,8 +333,8 @@ static void completions_that_no_program_saw_are_told(void **state)
 	(void)state;
 	v.form.detail = 0;
 	fixture_usual(&f);
-	f.sn.n_rqs = 1;
-	f.sn.rqs[0].count = 47916;
+	for (size_t i = 0; i < f.sn.n_rqs; i++)
+		f.sn.rqs[i].count = i ? 0 : 47916;
 	f.sn.lost[LOST_UNMATCHED_REQUESTS] = 5;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\nno program saw the completion of 5 of 47,921 requests; -v says why");
