@@ -24,10 +24,11 @@ static void after_fork(void)
 		raise(signal_after_fork);
 }
 
-/* The exit status of a process with three runs, which gets @signal after each fork, if it is not 0.
- * Each run waits for a signal, or ends with @code. */
-static int runs(bool waits, int code, int signal, uint64_t *ret_at)
+/* The exit status of a process with three runs, which gets signal @after, if not 0, after each
+ * fork. Each run waits for a signal, or ends with @code. */
+static int runs(bool waits, int code, int after, uint64_t *ret_at)
 {
+	static const struct sigaction heeded = { .sa_handler = SIG_DFL };
 	struct reason why;
 	int ends[2], status, run_exit;
 	uint64_t at = 99;
@@ -36,7 +37,8 @@ static int runs(bool waits, int code, int signal, uint64_t *ret_at)
 	assert_int_equal(pipe(ends), 0);
 	pid = fork();
 	if (!pid) {
-		signal_after_fork = signal;
+		sigaction(SIGINT, &heeded, NULL); /* a shell's background jobs ignore it */
+		signal_after_fork = after;
 		status = several_fork(3, &at, &run_exit, &why);
 		if (!status && waits) {
 			alarm(60); /* so that a signal that nobody passed on fails this test */
