@@ -169,7 +169,7 @@ bool breakdown_has_requests(const struct breakdown_view *v);
 	ROW(REQUESTS, requests, "requests", "requests", breakdown_has_requests(v))                 \
 	ROW(SYSCALLS, syscalls, "calls", "operations", (v)->layer != LAYER_BLK)                    \
 	ROW(URING, uring, "uring", "io_uring", breakdown_has_async(v))                             \
-	ROW(AIO, aio, "aio", "aio (libaio)", breakdown_has_async(v))                                     \
+	ROW(AIO, aio, "aio", "aio (libaio)", breakdown_has_async(v))                              \
 	ROW(FAULTS, faults, "fault", "page faults", (v)->layer == LAYER_OPS)                       \
 	ROW(PAGES, pages, "pages", "pages of zram, brd and pmem", breakdown_has_requests(v))
 /* clang-format on */
