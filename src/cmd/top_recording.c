@@ -17,6 +17,8 @@
 #include "analyse/until.h"
 #include "base/clock.h"
 #include "base/reason.h"
+#include "base/snapshot.h"
+#include "capture/losses.h"
 #include "capture/replay.h"
 #include "common/recording_filter.h"
 #include "export/order.h"
@@ -66,6 +68,10 @@ struct replay_run {
 	char condition[TOP_TYPED];
 	struct incident *incidents; /* owned */
 	size_t n_incidents;
+	uint64_t more_incidents; /* beyond the list's length */
+	uint64_t untimed;        /* losses that no interval has, because their time is not known */
+	struct reason damage;    /* why the recording ends early */
+	bool is_damaged;
 	struct reason why; /* of a failure while a press is handled */
 	bool failed;
 };
@@ -81,35 +87,63 @@ static void part_close(struct part *p)
 	*p = (struct part){};
 }
 
+static uint64_t thread_id(const struct catalog_thread *t)
+{
+	return (uint64_t)t->pid << 32 | t->tid;
+}
+
+/* The order of pointers into the catalog: by id, a later name after an earlier one. */
 static int thread_order(const void *a, const void *b)
 {
-	const struct thread *x = a, *y = b;
+	const struct catalog_thread *x = *(const struct catalog_thread *const *)a,
+				    *y = *(const struct catalog_thread *const *)b;
+	uint64_t i = thread_id(x), j = thread_id(y);
 
-	return (x->id > y->id) - (x->id < y->id);
+	return i != j ? (i > j) - (i < j) : (x > y) - (x < y);
 }
 
 /* Sets the threads of the recording: the last name of each. Returns 0 or -ENOMEM. */
 static int threads_set(struct snapshot *sn, const struct catalog *c)
 {
+	const struct catalog_thread **sorted = calloc(c->n_threads + 1, sizeof(*sorted));
 	struct thread *list = calloc(c->n_threads + 1, sizeof(*list));
 	size_t n = 0;
 
-	if (!list)
-		return -ENOMEM;
-	for (size_t i = 1; i < c->n_threads; i++) {
-		const struct catalog_thread *t = &c->threads[i];
-
-		list[n].id = (uint64_t)t->pid << 32 | t->tid;
-		list[n].cgroup = t->cgroup;
-		memcpy(list[n++].comm, t->comm, COMM_LEN);
-	}
-	/* glibc sorts by merging if there is memory: of equal ids, the last stays last */
-	qsort(list, n, sizeof(*list), thread_order);
 	sn->threads = list;
-	for (size_t i = 0; i < n; i++)
-		if (i + 1 == n || list[i].id != list[i + 1].id)
-			list[sn->n_threads++] = list[i];
+	if (!sorted || !list) {
+		free(sorted);
+		return -ENOMEM;
+	}
+	for (size_t i = 1; i < c->n_threads; i++)
+		sorted[n++] = &c->threads[i];
+	qsort(sorted, n, sizeof(*sorted), thread_order);
+	for (size_t i = 0; i < n; i++) {
+		const struct catalog_thread *t = sorted[i];
+
+		if (i + 1 < n && thread_id(t) == thread_id(sorted[i + 1]))
+			continue;
+		list->id = thread_id(t);
+		list->cgroup = t->cgroup;
+		memcpy(list->comm, t->comm, COMM_LEN);
+		list++;
+	}
+	sn->n_threads = list - sn->threads;
+	free(sorted);
 	return 0;
+}
+
+/* Reads the next record. Returns false at the end, at a signal, or where the recording is damaged:
+ * then @r keeps the reason. */
+static bool record_read(struct replay_run *r, struct recording *rec, struct stored_event *ev)
+{
+	struct reason why;
+	int got = interrupt_came() ? 0 : recording_next(rec, ev, &why);
+
+	if (got < 0 && !interrupt_came() && !r->is_damaged) {
+		r->damage = why;
+		r->is_damaged = true;
+	}
+	return got > 0;
 }
 
 /* Reads the records of @p->rec. Returns 0, or -1 with @why; a damaged recording is read as far as
@@ -117,10 +151,9 @@ static int threads_set(struct snapshot *sn, const struct catalog *c)
 static int part_read(struct replay_run *r, struct part *p, struct reason *why)
 {
 	struct stored_event ev;
-	struct reason damaged;
 
 	recording_filter_begin(&r->filter);
-	while (!interrupt_came() && recording_next(&p->rec, &ev, &damaged) > 0)
+	while (record_read(r, &p->rec, &ev))
 		if (recording_filter_passes(&r->filter, &p->rec, &ev) &&
 		    replay_add(&p->replay, &p->rec, &ev, why))
 			return -1;
@@ -170,23 +203,30 @@ static int part_load(struct replay_run *r, struct part *p, uint64_t from_ns, uin
 	return 0;
 }
 
-/* Learns the length of the recording. Returns 0, or -1 with @why. */
+/* Learns the length of the recording, and its losses that have no time. Returns 0, or -1 with
+ * @why. */
 static int length_learn(struct replay_run *r, struct reason *why)
 {
 	struct part p = {};
 	struct stored_event ev;
-	struct reason damaged;
+	uint64_t lost[LOST_N] = {};
 	int err = part_open(r, &p, why);
 
 	if (!err) {
 		r->real_ns = p.rec.header.realtime_ns;
 		r->kernel = p.rec.header.kernel ? strdup(p.rec.header.kernel) : NULL;
 		p.rec.from_ns = UINT64_MAX; /* chunks before are left out */
-		while (!interrupt_came() && recording_next(&p.rec, &ev, &damaged) > 0)
+		while (record_read(r, &p.rec, &ev))
 			;
 		r->duration_ns = recording_covers(&p.rec);
+		losses_untimed(&p.rec.losses, p.rec.ending.lost, lost);
+		r->untimed = lost_sum_but(lost, p.rec.ending.missed, 0);
 	}
 	part_close(&p);
+	if (!err && !r->duration_ns && r->is_damaged) {
+		*why = r->damage;
+		return -1;
+	}
 	if (!err && !r->duration_ns)
 		return reason_set(why, EXIT_FAILED, "'%.200s' has no records", r->conf->file);
 	return err;
@@ -341,8 +381,10 @@ static int incident_note(struct finding *f, struct reason *why)
 		last->to_ns = to > last->to_ns ? to : last->to_ns;
 		return 0;
 	}
-	if (r->n_incidents == INCIDENTS_MOST)
+	if (r->n_incidents == INCIDENTS_MOST) {
+		r->more_incidents++;
 		return 0;
+	}
 	list = r->incidents;
 	if (!(r->n_incidents & (r->n_incidents - 1))) /* full: its room is a power of two */
 		list = reallocarray(list, r->n_incidents ? 2 * r->n_incidents : 1, sizeof(*list));
@@ -441,7 +483,7 @@ static int incidents_find(struct replay_run *r, struct reason *why)
 
 	free(r->incidents);
 	r->incidents = NULL;
-	r->n_incidents = 0;
+	r->n_incidents = r->more_incidents = 0;
 	if (!file)
 		return -1;
 	err = incidents_read(&f, file, why);
@@ -500,8 +542,9 @@ static void on_find(void *arg, const char *text)
 	if (i < r->n_incidents)
 		show_at(r, r->incidents[i].from_ns / r->interval_ns * r->interval_ns);
 	text_safe_n(safe, sizeof(safe), text, strnlen(text, TOP_SAID / 8));
-	snprintf(r->keys.said, sizeof(r->keys.said), "%s incident%s of %.100s%s",
+	snprintf(r->keys.said, sizeof(r->keys.said), "%s incident%s of %.100s%s%s",
 		 text_count(r->n_incidents).s, text_plural(r->n_incidents), safe,
+		 r->more_incidents ? ", and more, not listed" : "",
 		 r->n_incidents ? ": J goes on, K back" : "");
 }
 
@@ -629,6 +672,8 @@ static int intervals_print(struct replay_run *r, struct reason *why)
 	for (; left && r->at_ns < r->duration_ns && !interrupt_came(); left--) {
 		if (show_load(r, why))
 			return -1;
+		if (interrupt_came())
+			break; /* not all of the interval was read */
 		err = r->conf->json ? interval_json(r, &r->interval.sn)
 				    : interval_text(r, &r->interval.sn);
 		if (err)
@@ -678,8 +723,25 @@ static int options_check(struct replay_run *r, struct reason *why)
 	return filters_ops(&r->filter.given, why);
 }
 
+/* Says which figures no interval has. */
+static void doubts_say(struct replay_run *r)
+{
+	char text[TOP_SAID];
+
+	if (!r->untimed)
+		return;
+	snprintf(text, sizeof(text), "no interval has %s lost event%s, whose time is not known",
+		 text_count(r->untimed).s, text_plural(r->untimed));
+	if (r->conf->screen)
+		snprintf(r->keys.said, sizeof(r->keys.said), "%s", text);
+	else
+		fprintf(stderr, "warning: %s\n", text);
+}
+
 static int replay_run(struct replay_run *r, struct reason *why)
 {
+	int err;
+
 	if (options_check(r, why))
 		return -1;
 	r->filter.by_file = r->conf->view == TOP_FILE;
@@ -690,10 +752,13 @@ static int replay_run(struct replay_run *r, struct reason *why)
 			reason_hint(why, "an interval is a number of seconds, or like 500ms");
 		return -1;
 	}
-	if (r->conf->screen)
-		return screen_run(r, why);
-	run_say_of_ops(r->of_ops);
-	return intervals_print(r, why);
+	doubts_say(r);
+	if (!r->conf->screen)
+		run_say_of_ops(r->of_ops);
+	err = r->conf->screen ? screen_run(r, why) : intervals_print(r, why);
+	if (!err && r->is_damaged)
+		*why = r->damage;
+	return err || r->is_damaged ? -1 : 0;
 }
 
 int top_replay_main(const struct top_replay_conf *conf)

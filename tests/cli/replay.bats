@@ -54,6 +54,32 @@ sums='def ops(key): [.ops[] | {key: key, op, count, errors, bytes, total_ns, max
 	done | command jq -c '[.ops[].count] | add' | diff - "$tmp/top"
 }
 
+@test "replay: a damaged recording is shown up to the damage, and losses without a time are told" {
+	"$BATS_FILE_TMPDIR/records" "$tmp/whole.ios" 30011
+	# as tools wrote that did not note losses by time: without these chunks, and the index
+	"$python" - "$tmp/whole.ios" "$tmp/untimed.ios" <<-'EOT'
+		import sys
+		sys.path.append("tests")
+		import capture
+		data = open(sys.argv[1], "rb").read()
+		chunks = list(capture.chunks(data))
+		ends = [c.offset for c in chunks[1:]] + [len(data)]
+		kept = [data[c.offset:end] for c, end in zip(chunks, ends) if c.kind not in (capture.LOSSES, capture.INDEX)]
+		open(sys.argv[2], "wb").write(data[:chunks[0].offset] + b"".join(kept))
+	EOT
+	expect 0 top --json "$tmp/untimed.ios"
+	[[ $stderr == "warning: no interval has 11 lost events, whose time is not known" ]]
+	expect 0 top --json "$tmp/whole.ios"
+	[[ -z $stderr && $(command jq -s 'map(.lost.ops) | add' <<<"$output") == 11 ]]
+	head -c $(($(stat -c %s "$tmp/whole.ios") / 2)) "$tmp/whole.ios" >"$tmp/cut.ios"
+	expect 1 report -j "$tmp/cut.ios"
+	command jq '[.ops[].count] | add' <<<"$output" >"$tmp/report"
+	expect 1 top --json "$tmp/cut.ios"
+	[[ $stderr == *"error: "*cut.ios* ]]
+	command jq -s '[.[].ops[].count] | add' <<<"$output" | diff - "$tmp/report"
+	(($(<"$tmp/report") > 1009))
+}
+
 @test "replay: what is no recording, and options for tracing, are refused" {
 	expect 1 top "$tmp/none.ios"
 	says "cannot open '.*none.ios'"
@@ -89,7 +115,7 @@ sums='def ops(key): [.ops[] | {key: key, op, count, errors, bytes, total_ns, max
 	# the figures of this second
 	"$iostrata" report --json --from 12 --to 13 "$a" >"$tmp/report"
 	count=$(command jq '[.ops[].count] | add' "$tmp/report")
-	shows "^files: $(sed 's/\([0-9]\)\([0-9]\{3\}\)$/\1,\2/' <<<"$count") ops" || { screen; echo "not $count"; false; }
+	wait_until shows "^files: $(sed 's/\([0-9]\)\([0-9]\{3\}\)$/\1,\2/' <<<"$count") ops" || { screen; echo "not $count"; false; }
 	keys g
 	types 99
 	wait_until shows 'this is its end'
