@@ -61,8 +61,8 @@ override LDFLAGS += -L/usr/local/lib/$(ARCH)-linux-gnu
 endif
 
 CFLAGS_ALL := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Isrc -I$(B) -g -ffunction-sections $(OPT) $(CPPFLAGS) $(CFLAGS)
-# Debian's name of OTF2's; the shared one costs every start 400 KB. libevent's is for serve alone.
-LIBS := -lbpf -lelf -lz -llzma -lzstd -lpcre2-8 -ljansson -l:libopen-trace-format2.a -l:libevent_core.a -lcap -liberty -lncursesw -ltinfo -lm
+# Debian's names of OTF2's and libdw's; the shared ones cost every start 400 KB. libevent's is for serve alone.
+LIBS := -lbpf -l:libdw.a -lelf -lz -llzma -lbz2 -lzstd -lpcre2-8 -ljansson -l:libopen-trace-format2.a -l:libevent_core.a -lcap -liberty -lncursesw -ltinfo -lm
 TERMS := linux xterm xterm-256color screen screen-256color tmux tmux-256color vt100 vt220
 # INLINED=1: with the lines of inlined functions, for the verifier's log; it takes half as long again.
 BPF_CFLAGS := -g $(if $(INLINED),,-gno-inline-line-tables) -O2 -target bpfel -D__TARGET_ARCH_$(BPF_ARCH) -mcpu=v3 -Wall -Wextra -Werror -Wno-unused-parameter
@@ -83,7 +83,7 @@ static: $(OBJS)
 	$(Q)$(MAKE) --no-print-directory STATIC=1 all
 	$(Q)cp $(B)/static/iostrata build/iostrata-static-$(ARCH)
 
-$(shell mkdir -p $(addprefix $(O)/,unit base host common cmd trace show capture analyse export run funcs top serve mcp))
+$(shell mkdir -p $(addprefix $(O)/,unit base host common cmd trace show capture analyse export run funcs stacks top serve mcp))
 
 # trace_functions has the same programs with functions; see function.bpf.h.
 $(B)/trace_functions.bpf.o: BPF_CFLAGS += -DFUNCTIONS

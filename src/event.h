@@ -168,6 +168,12 @@ enum by_key {
 	BY_SERVER,    /* only for tables: of rows that are BY_DEV in the programs */
 	BY_CLIENT,    /* address of the client whose request nfsd or ksmbd serves */
 	BY_DIR,       /* only for tables: of rows that are BY_FILE */
+	/* only for tables, of rows with user stacks: the innermost frame of the program's own code;
+	 * or the whole stack */
+	BY_FUNCTION,
+	BY_LINE,
+	BY_LIBRARY,
+	BY_STACK,
 };
 
 /* Why a request counts for a thread other than its submitter. */
@@ -177,6 +183,8 @@ enum behalf {
 	BEHALF_HELPER,    /* for the client of the kernel thread that submitted it */
 	BEHALF_N,
 };
+
+#define BY_NEEDS_STACKS(by) ((by) >= BY_FUNCTION && (by) <= BY_STACK)
 
 /* A layer timed as a whole (inclusive time), as single-layer tools do. */
 enum layer {
@@ -300,6 +308,8 @@ enum sent {
 	SENT_SLOW_OP,
 	SENT_OP_ORDERED,
 	SENT_SERVER_REQUEST,
+	SENT_STACK,
+	SENT_STACK_FILE,
 };
 
 /* The thread of a record: pid and tid as the tool's pid namespace numbers them. */
@@ -420,6 +430,106 @@ struct sent_server_request {
 	char op[SERVER_OP_LEN];  /* name of the procedure */
 };
 
+/* Kinds of operations whose user stack can be taken: the calls that a function of the program makes
+ * and waits for. */
+#define STACK_KINDS                                                                                \
+	(1U << OP_READ | 1U << OP_WRITE | 1U << OP_OPEN | 1U << OP_CLOSE | 1U << OP_FSYNC |        \
+	 1U << OP_COPY | 1U << OP_META | 1U << OP_LOCK)
+
+enum { STACK_FRAMES = 64 };
+
+/* A frame of a user stack: the number of its mapped file, and the place of the call in this file.
+ * File 0: an address in memory without a file, such as code made at run time. */
+#define STACK_FRAME(file, at)   ((unsigned long long)(file) << 48 | (at))
+#define STACK_FRAME_FILE(frame) ((unsigned int)((frame) >> 48))
+#define STACK_FRAME_AT(frame)   ((frame)&0xffffffffffffULL)
+#define STACK_FILES             4096 /* numbers of files are below */
+
+/*
+ * The list of all ends of a user stack. A row has:
+ *   the end of the id, and the name in JSON
+ *   the reason in text, after "N stacks were cut:"; NULL: the stack is whole
+ */
+/* clang-format off */
+#define STACK_END_LIST(ROW)                                                                        \
+	ROW(WHOLE, "whole", NULL)                                                                  \
+	ROW(NOT_READY, "not_ready", "the table of a file was not ready yet")                       \
+	ROW(NO_ROWS, "no_rows", "a file has no rows to unwind by, and no frame pointer was there") \
+	ROW(NO_ROOM, "no_room", "the tables of files have no room left")                           \
+	ROW(EXPRESSION, "expression", "no usable row describes the frame of a function")           \
+	ROW(OUTSIDE, "outside", "code is in memory without a file, without a frame pointer")       \
+	ROW(MEMORY, "memory", "the memory of the stack was not there")                             \
+	ROW(BUSY, "busy", "the process was changing its mappings")                                 \
+	ROW(DEEP, "deep", "more than 64 frames")                                                   \
+	ROW(COMPAT, "compat", "the call is a 32-bit one")
+/* clang-format on */
+
+#define STACK_END_ID(id, ...) STACK_##id,
+
+enum stack_end { STACK_END_LIST(STACK_END_ID) STACK_END_N };
+
+/* The identity of a mapped file for the tables of rows. */
+struct unwind_key {
+	unsigned long long ino;
+	unsigned int dev, generation;
+};
+
+/* A finished operation with its user stack. It stands for max(1, threshold_ns / total) operations:
+ * it was taken with the probability min(1, total / threshold_ns). */
+struct sent_stack {
+	unsigned char what;
+	unsigned char kind;              /* enum op_kind */
+	unsigned char end;               /* enum stack_end */
+	unsigned char by_frame_pointers; /* part of the stack */
+	unsigned int n;                  /* frames */
+	unsigned int pid, tid;           /* as the tool's pid namespace numbers them */
+	unsigned long long fs;           /* identity of the file system type */
+	unsigned long long total_ns, threshold_ns;
+	long long ret;
+	unsigned long long device_bytes;
+	unsigned long long strata[ST_N];
+	unsigned long long frames[STACK_FRAMES]; /* STACK_FRAME(), innermost first; the first @n */
+};
+
+/* A stack has met a mapped file without a table. */
+struct sent_stack_file {
+	unsigned char what;
+	unsigned char pad[3];
+	unsigned int pid;
+	struct unwind_key key;
+	unsigned long long start, end; /* of the mapping */
+};
+
+/*
+ * How to unwind a frame at an address of a file, up to the address of the next row: where the
+ * frame's canonical address (CFA) is, and where the caller's frame pointer was saved. The return
+ * address is right below the CFA.
+ */
+struct unwind_row {
+	unsigned int at; /* place in the file */
+	short cfa;       /* offset from the register */
+	unsigned char rule;
+	signed char fp; /* at CFA + 8 * fp; 0: not saved */
+};
+
+enum unwind_rule {
+	UNWIND_UNKNOWN, /* an expression, or another register; or no function is here */
+	UNWIND_SP,
+	UNWIND_FP,
+	UNWIND_PLT,  /* as the linker describes its stubs */
+	UNWIND_LAST, /* the outermost frame */
+};
+
+/* The table of a file in the array of rows. Programs make an entry without a number when they meet
+ * the file; then user space alone writes it. */
+struct unwind_file {
+	unsigned int number;   /* 0: its table is not ready */
+	unsigned int first, n; /* rows; n 0: the file has none */
+	unsigned int full;     /* there was no room for its rows */
+};
+
+enum { UNWIND_ROWS = 1 << 21, UNWIND_SEARCH = 21 /* steps of a search in all rows */ };
+
 /* The name of a file, sent in a ring for names before the first record with this file. */
 struct sent_file {
 	unsigned long long what;
@@ -435,6 +545,8 @@ _Static_assert(sizeof(struct sent_slow_op) ==
 		       sizeof(struct sent_op_waited) + 128 + 8 + SEGMENTS_MAX * 8 + 8 + PATH_BYTES,
 	       "sent_slow_op has no holes");
 _Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");
+_Static_assert(sizeof(struct unwind_row) == 8, "a million rows take 8 MB");
+_Static_assert(sizeof(struct sent_stack) % 8 == 0, "sent_stack has no holes");
 _Static_assert(sizeof(struct sent_server_request) == 120, "sent_server_request has no holes");
 
 #endif

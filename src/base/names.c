@@ -112,9 +112,10 @@ const char *rq_op_code(unsigned int op)
 
 const char *by_name(unsigned int by)
 {
-	static const char *const names[] = { "-",    "pid",    "comm",   "file", "cgroup",
-					     "dev",  "cache",  "tid",    "task", "container",
-					     "host", "server", "client", "dir" };
+	static const char *const names[] = { "-",    "pid",     "comm",   "file", "cgroup",
+					     "dev",  "cache",   "tid",    "task", "container",
+					     "host", "server",  "client", "dir",  "function",
+					     "line", "library", "stack" };
 
 	return NAME_OF(names, by);
 }

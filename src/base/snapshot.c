@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/opts.h"
+#include "base/stacks.h"
 
 static void op_row_free(struct op_row *r)
 {
@@ -174,6 +175,7 @@ void snapshot_free(struct snapshot *sn)
 		unfinished_free(&sn->unfinished[i]);
 	for (size_t i = 0; i < sn->n_hung; i++)
 		hung_free(&sn->hung[i]);
+	stacks_free(sn->stacks);
 	free(sn->disks);
 	free(sn->files);
 	free(sn->unfinished);

@@ -17,6 +17,7 @@
 #include "cell.h"
 
 struct devices;
+struct stacks;
 struct opt_strings;
 
 enum { SYMBOL_LEN = 64 };
@@ -191,6 +192,7 @@ struct snapshot {
 	size_t n_threads;
 	struct disk_busy *disks; /* only of serve; partitions, too */
 	size_t n_disks;
+	struct stacks *stacks;         /* user stacks; NULL: none were taken. Owned */
 	const struct devices *devices; /* of the machine; NULL: not known */
 	uint64_t unnamed_cgroups; /* after container_rows(): cgroups whose container is not known */
 	uint64_t duration_ns;

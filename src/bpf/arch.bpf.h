@@ -13,6 +13,7 @@
  *   mmap_flags(), mmap_fd()	arguments of a 64-bit mmap(), from its registers
  *   kprobe_arg(), kprobe_ret()	the first two arguments, and the result, of a function
  *   REGS_SP(regs)	the stack pointer
+ *   REGS_IP(regs), REGS_FP(regs)	the instruction and the frame pointer
  *   FAULT_ADDRESS(), regs_are_user()	the address of a page fault; whether user code raised it
  */
 #ifndef IOSTRATA_ARCH_BPF_H

@@ -10,6 +10,7 @@
 struct pt_regs {
 	u64 regs[31];
 	u64 sp;
+	u64 pc;
 	u64 pstate;
 	u64 orig_x0;
 	int syscallno;
@@ -32,6 +33,8 @@ struct thread_info {
 
 #define REGS_CALL(regs) ((regs)->syscallno)
 #define REGS_SP(regs)   ((regs)->sp)
+#define REGS_IP(regs)   ((regs)->pc)
+#define REGS_FP(regs)   ((regs)->regs[29])
 
 static __always_inline u64 kprobe_arg(struct pt_regs *ctx, u32 n)
 {

@@ -9,7 +9,7 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct pt_regs {
-	unsigned long di, si, dx, r10, r8, r9, bx, cx, bp, ax, orig_ax, sp;
+	unsigned long di, si, dx, r10, r8, r9, bx, cx, bp, ax, orig_ax, ip, sp;
 };
 
 struct thread_info {
@@ -29,6 +29,8 @@ struct pcpu_hot___6_2 {
 
 #define REGS_CALL(regs) ((regs)->orig_ax)
 #define REGS_SP(regs)   ((regs)->sp)
+#define REGS_IP(regs)   ((regs)->ip)
+#define REGS_FP(regs)   ((regs)->bp)
 
 static __always_inline u64 kprobe_arg(struct pt_regs *ctx, u32 n)
 {

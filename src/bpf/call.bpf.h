@@ -512,7 +512,8 @@ static __always_inline void call_note_append(struct op *op, long ret)
 		op->offset = op->size;
 }
 
-static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf, long ret)
+/* Returns whether the user stack of the operation that has ended is to be taken. */
+static __always_inline bool call_ends(struct task_state *t, void *ctx, bool perf, long ret)
 {
 	struct op *op = &t->op;
 	bool late, wanted = true;
@@ -523,14 +524,14 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 	if (!op->stage) {
 		if (CONF(reap_rings) && unlikely(t->ring_entered))
 			ring_left(t, bpf_ktime_get_ns());
-		return;
+		return false;
 	}
 	now = bpf_ktime_get_ns();
 	if (unlikely(may_restart(ret))) {
 		regs = call_regs(ctx, perf);
 		ret = call_interrupted(ret, now, REGS_SP(regs), REGS_CALL(regs));
 		if (!ret)
-			return;
+			return false;
 	}
 
 	/* a call that reached neither vfs_read() nor vfs_write() has a bad descriptor, or nothing
@@ -538,21 +539,21 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 	late = op->progress <= OP_BEGUN;
 	if (unlikely(late || op->kind > OP_WRITE)) {
 		if (op->progress == OP_RESTARTS)
-			return;
+			return false;
 		if ((CONF(faults) && op->progress == OP_FAULTS) || op->progress == OP_SLEEPS) {
 			op->stage = 0;
-			return;
+			return false;
 		}
 		if (CONF(async) && op->progress == OP_ASYNC) {
 			async_batch_ends();
 			if (CONF(reap_rings))
 				ring_left(t, now);
-			return;
+			return false;
 		}
 		if (op->progress == OP_EXECS) {
 			if (!current_passes()) { /* by the new name of the thread */
 				exec_forget(t);
-				return;
+				return false;
 			}
 			wanted = exec_learn(op, ret);
 		} else if (late || op->kind == OP_OPEN) {
@@ -566,9 +567,9 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 	if (offsets_wanted() && unlikely(op->offset >= OFFSET_END))
 		call_note_append(op, ret);
 	if (likely(wanted))
-		op_finish(t, ret, now, 0, CONF(single_writer));
-	else
-		op->stage = 0;
+		return op_finish(t, ret, now, 0, CONF(single_writer));
+	op->stage = 0;
+	return false;
 }
 
 /*

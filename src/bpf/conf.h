@@ -235,6 +235,7 @@ struct bpf_conf {
 	unsigned char fault_single_writer; /* nor the end of a page fault */
 	unsigned char queued;              /* the histogram of requests includes queue and tag */
 	unsigned char rq_sums_only;        /* requests have no histogram */
+	unsigned char stacks;              /* take user stacks; live.stack_ns says of which calls */
 	unsigned char records;             /* send slow operations as records */
 	unsigned char sent_ops,
 		sent_requests;    /* send each operation, each request: struct sent_... */
@@ -377,7 +378,10 @@ struct lane {
 
 /* Written by both sides while the programs run; shared by all objects. */
 struct live {
-	unsigned long long slow_ns;   /* slower operations are sent as records */
+	unsigned long long slow_ns;  /* slower operations are sent as records */
+	unsigned long long stack_ns; /* operations that took less have their stack taken with a
+				      * smaller probability; below 2^32 */
+	unsigned long long stacks_lost, stacks_lost_ns; /* no room in the ring, and their time */
 	unsigned long long since_ns;  /* when all probes were live, CLOCK_MONOTONIC; 0: not yet */
 	unsigned long long layers_ns; /* when the layers' last functions were probed, as above */
 	unsigned long long lost[LOST_N];

@@ -219,18 +219,46 @@ static __always_inline bool op_keep(const struct op *op, struct op_end *end, u8 
 	return true;
 }
 
+/* Whether the stack of an operation that took @total ns is to be taken: with the probability total
+ * / live.stack_ns. Each taken operation stands for the inverse of this number of operations, so
+ * sums over stacks have no bias. */
+static __always_inline bool stack_is_drawn(u64 total, u64 threshold)
+{
+	return total >= threshold || (u64)bpf_get_prandom_u32() * threshold >> 32 < total;
+}
+
+/* Leaves what on_stack() needs in @op, which has ended. */
+static __always_inline bool op_take(struct op *op, const struct op_end *end)
+{
+	u64 threshold = live.stack_ns;
+
+	if (!(STACK_KINDS >> (op->kind & 31) & 1) || !stack_is_drawn(end->total, threshold))
+		return false;
+	if (!op->settled)
+		__builtin_memset(op->strata, 0, sizeof(op->strata));
+	for (u32 st = 0; st <= ST_FS; st++)
+		op->strata[st] = end->cpu[st];
+	op->taken.total = end->total;
+	op->taken.threshold = threshold;
+	op->taken.ret = end->ret;
+	return true;
+}
+
 /* Current's operation @t->op is done: it returned @ret and took @total ns, @cpu of them on the CPU.
- * @call: of its row; 0: its row is for all calls of the kind. @single_writer: see op_keep(). */
-static __always_inline void op_done(struct task_state *t, u64 total, const u64 cpu[ST_FS + 1],
+ * @call: of its row; 0: its row is for all calls of the kind. @single_writer: see op_keep().
+ * Returns whether its user stack is to be taken. */
+static __always_inline bool op_done(struct task_state *t, u64 total, const u64 cpu[ST_FS + 1],
 				    long ret, u32 call, bool single_writer)
 {
 	struct op *op = &t->op;
 	struct op_end end = { total,    cpu,       ret, ROW_WHAT(call, (u32)op->kind, 0),
 			      op->kind, &op->file, NULL };
 
-	if (op_keep(op, &end, &t->row_slot, single_writer) && CONF(busiest) &&
-	    record_fs_wanted(op->file.fs))
+	if (!op_keep(op, &end, &t->row_slot, single_writer))
+		return false;
+	if (CONF(busiest) && record_fs_wanted(op->file.fs))
 		busy_add(t, total);
+	return CONF(stacks) && op_take(op, &end);
 }
 
 /* Gives the epoch the name of @io's thread: its name when it submitted @io, or left @io to a

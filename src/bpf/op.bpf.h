@@ -203,8 +203,8 @@ static __always_inline u64 op_times(struct op *op, u32 stage, u64 now, u64 cpu[S
 
 /* Ends current's operation, with the result @ret. Once the stage is 0, no switch reads the
  * operation.
- * @call: see op_done(). @single_writer: see op_keep(). */
-static __always_inline void op_finish(struct task_state *t, long ret, u64 now, u32 call,
+ * @call, and the result: see op_done(). @single_writer: see op_keep(). */
+static __always_inline bool op_finish(struct task_state *t, long ret, u64 now, u32 call,
 				      bool single_writer)
 {
 	u64 cpu[ST_FS + 1] = {}, total;
@@ -217,7 +217,7 @@ static __always_inline void op_finish(struct task_state *t, long ret, u64 now, u
 		total = op_times(op, stage, now, cpu);
 	else
 		total = positive(now - op->start);
-	op_done(t, total, cpu, ret, call, single_writer);
+	return op_done(t, total, cpu, ret, call, single_writer);
 }
 
 #endif

@@ -91,6 +91,13 @@ enum locked {
 /* Bits of op.noted: which members of an operation are valid. */
 enum { NOTED_LOCK = 1, NOTED_HELPER = 2, NOTED_SLEEP = 4, NOTED_COPY = 8 };
 
+/* The end of an operation whose stack is taken. Its thread alone writes and reads this, between the
+ * end of the operation and its next one. */
+struct op_taken {
+	u64 total, threshold;
+	long ret;
+};
+
 /*
  * An operation. Its thread writes it, and so does the CPU that switches to or from this thread. The
  * two never write at the same time. At most, a switch comes between two instructions of a program
@@ -108,7 +115,10 @@ struct op {
 	 * raised the fault */
 	u8 kind, acts;
 	u64 start;
-	u64 at[AT_N];
+	union {
+		u64 at[AT_N];
+		struct op_taken taken; /* of an operation that has ended, for on_stack() */
+	};
 	/* all 0 when an operation starts; bytes, so that a switch may write one while the thread
 	 * writes another */
 	union {
@@ -841,6 +851,37 @@ struct {
 	__type(key, u32);
 	__type(value, struct sent_file_id);
 } files_sent SEC(".maps");
+
+/* on_sys_exit() goes on with on_stack() if the stack of the operation that has ended is taken. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} stack_calls SEC(".maps");
+
+/* With conf.stacks: the rows to unwind by, of all files, each file's in the order of its addresses.
+ * User space writes them before it tells of them in @unwind_files. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, 1 << 10 /* BPF_F_MMAPABLE */);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct unwind_row);
+} unwind_rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct unwind_key);
+	__type(value, struct unwind_file);
+} unwind_files SEC(".maps");
+
+/* struct sent_stack and struct sent_stack_file. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} stacks SEC(".maps");
 
 /* The initial value of every new entry. Read-only data, because the stack has 512 bytes only. */
 const char zeroes[1024] = {};

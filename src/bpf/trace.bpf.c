@@ -22,6 +22,7 @@
 #include "page_io.bpf.h"
 #include "server.bpf.h"
 #include "bio.bpf.h"
+#include "stack.bpf.h"
 #include "uring.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -78,7 +79,7 @@ int on_sys_exit(u64 *ctx)
 	if (!t)
 		call_unmatched(regs, REGS_CALL(regs));
 	else
-		call_ends(t, ctx, false, ctx[1]);
+		call_is_over(t, ctx, false, ctx[1]);
 	return 0;
 }
 
@@ -90,7 +91,21 @@ int on_sys_exit_perf(struct perf_sys_event *ctx)
 	if (!t)
 		call_unmatched(current_regs(), ctx->nr);
 	else
-		call_ends(t, ctx, true, ctx->ret);
+		call_is_over(t, ctx, true, ctx->ret);
+	return 0;
+}
+
+SEC("?tp_btf/sys_exit")
+int on_stack(u64 *ctx)
+{
+	stack_take(ctx, false);
+	return 0;
+}
+
+SEC("?tp/raw_syscalls/sys_exit")
+int on_stack_perf(struct perf_sys_event *ctx)
+{
+	stack_take(ctx, true);
 	return 0;
 }
 

@@ -268,6 +268,7 @@ struct backing_file {
 
 struct vm_area_struct {
 	unsigned long vm_start;
+	unsigned long vm_end;
 	unsigned long vm_pgoff;
 	struct file *vm_file;
 };

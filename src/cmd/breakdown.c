@@ -24,6 +24,8 @@ struct breakdown {
 	struct io_run io;
 	struct breakdown_opts opts;
 	bool sites, helpers, append;
+	bool stacks, folded, all_stacks;
+	struct opt_strings hide;
 	const char *html; /* the page; NULL: none */
 	bool commands;    /* it shows command lines */
 	/* state */
@@ -42,6 +44,17 @@ static const struct opt more_opts[] = {
 	{ 0, "helpers", OPT_FLAG(struct breakdown, helpers),
 	  .help = "the work of kernel threads and io_uring workers: requests, times, and the "
 		  "processes that they worked for" },
+	{ 0, "stacks", OPT_FLAG(struct breakdown, stacks),
+	  .help = "which functions of programs called the operations with most time, and their "
+		  "callers" },
+	{ 0, "folded", OPT_FLAG(struct breakdown, folded),
+	  .help = "in place of tables: a line for each user stack and stratum, for flame graphs" },
+	{ 0, "all-stacks", OPT_FLAG(struct breakdown, all_stacks),
+	  .help = "take the user stack of each operation (default: at most 200 a second for each "
+		  "CPU, from which the figures are estimated)" },
+	{ 0, "hide", OPT_STRINGS(struct breakdown, hide), .arg = "LIB",
+	  .help = "with user stacks: this library is not the program's own code, as the C library "
+		  "is not: libsqlite3" },
 	{},
 };
 
@@ -127,6 +140,31 @@ static int resolve_layer(struct breakdown *b, struct reason *why)
 	return 0;
 }
 
+/* Checks the options about user stacks. Returns 0, or -1 with @why. */
+static int resolve_stacks(const struct breakdown *b, bool json, struct reason *why)
+{
+	const char *name = b->folded ? "--folded" : b->stacks ? "--stacks" : NULL;
+	const char *other = b->folded && json         ? "--json"
+			    : b->folded && b->stacks  ? "--stacks"
+			    : b->opts.by              ? "--by"
+			    : b->opts.csv             ? "--csv"
+			    : b->folded && b->helpers ? "--helpers"
+			    : b->folded && b->sites   ? "--why"
+			    : b->html                 ? "--html"
+						      : NULL;
+	bool needed = name || BY_NEEDS_STACKS(b->opts.by);
+
+	if ((b->hide.n || b->all_stacks) && !needed)
+		return reason_set(why, EXIT_USAGE, "%s is for --by function, --stacks and --folded",
+				  b->hide.n ? "--hide" : "--all-stacks");
+	if (needed && b->io.conf.layer != LAYER_OPS)
+		return reason_set(why, EXIT_USAGE,
+				  "user stacks are those of whole operations, -T is about a layer");
+	if (!name || !other)
+		return 0;
+	return reason_set(why, EXIT_USAGE, "%s and %s exclude one another", name, other);
+}
+
 /* An option that the page would ignore, or that asks for another output, or NULL if none is
  * given. */
 static const char *not_for_page(const struct breakdown *b)
@@ -184,6 +222,8 @@ static int resolve(struct run *r, struct reason *why)
 	if ((b->sites || b->helpers) && conf->layer != LAYER_OPS)
 		return reason_set(why, EXIT_USAGE, "%s is about whole operations, -T about a layer",
 				  b->sites ? "--why" : "--helpers");
+	if (resolve_stacks(b, r->opts.json, why))
+		return -1;
 	if (b->opts.by == BY_HOST)
 		return breakdown_no_hosts(why);
 	if (b->helpers && b->opts.by) {
@@ -208,6 +248,11 @@ static int resolve(struct run *r, struct reason *why)
 			return reason_no_memory(why);
 	}
 	conf->by = breakdown_rows_by(&b->opts);
+	conf->stacks = b->stacks || b->folded || BY_NEEDS_STACKS(b->opts.by);
+	b->io.stack_conf.hide = b->hide;
+	if (!b->all_stacks)
+		b->io.stack_conf.per_second =
+			(uint64_t)STACKS_PER_CPU * sysconf(_SC_NPROCESSORS_ONLN);
 	conf->queued = b->opts.queued;
 	conf->meta_calls = breakdown_meta_calls(&b->opts, conf->layer);
 	conf->sites = b->sites;
@@ -228,6 +273,8 @@ static void view_fill(struct breakdown *b)
 	breakdown_view_run(v, &b->io);
 	v->sites = b->sites;
 	v->helpers = b->helpers;
+	v->form.stacks = b->stacks;
+	v->form.folded = b->folded;
 	v->source.kernel = b->uts.release;
 }
 

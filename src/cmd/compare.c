@@ -199,8 +199,8 @@ static int resolve(struct compare_cmd *o, char **rest, int n, struct reason *why
 			return -1;
 	if (o->by == BY_HOST)
 		return breakdown_no_hosts(why);
-	if (o->by == BY_CLIENT)
-		return breakdown_no_clients(why);
+	if (breakdown_check_recorded(o->by, why))
+		return -1;
 	if (o->by == BY_DIR)
 		return reason_set(why, EXIT_USAGE, "compare has --by file, not --by dir");
 	if (filters_ops(&o->given, why))

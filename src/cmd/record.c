@@ -441,8 +441,8 @@ static int resolve(struct run *r, struct reason *why)
 				  "--json needs --breakdown: it prints these tables");
 	if (rec->opts.by == BY_HOST)
 		return breakdown_no_hosts(why);
-	if (rec->opts.by == BY_CLIENT)
-		return breakdown_no_clients(why);
+	if (breakdown_check_recorded(rec->opts.by, why))
+		return -1;
 	conf->layer = rec->ops || both ? LAYER_OPS : LAYER_BLK;
 	if ((conf->layer == LAYER_BLK &&
 	     filters_check_requests(&r->opts.filters, "--requests", why)) ||

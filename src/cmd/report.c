@@ -169,8 +169,8 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 {
 	const char *of_table = breakdown_table_option(&r->opts);
 
-	if (r->opts.by == BY_CLIENT)
-		return breakdown_no_clients(why);
+	if (breakdown_check_recorded(r->opts.by, why))
+		return -1;
 	if (r->opts.pattern && r->json)
 		return reason_set(why, EXIT_USAGE,
 				  "--pattern is about text: JSON always has these figures");

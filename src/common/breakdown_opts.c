@@ -18,7 +18,9 @@
 #include "show/breakdown_json.h"
 #include "show/breakdown_text.h"
 #include "show/columns.h"
+#include "show/stacks_text.h"
 #include "show/view_parts.h"
+#include "stacks/stack_join.h"
 #include "trace/syscalls.h"
 
 const struct opt_choice breakdown_by_choices[] = {
@@ -34,6 +36,10 @@ const struct opt_choice breakdown_by_choices[] = {
 	{ "host", BY_HOST },
 	{ "client", BY_CLIENT },
 	{ "dir", BY_DIR },
+	{ "function", BY_FUNCTION },
+	{ "line", BY_LINE },
+	{ "library", BY_LIBRARY },
+	{ "stack", BY_STACK },
 	{},
 };
 
@@ -193,14 +199,19 @@ int breakdown_no_hosts(struct reason *why)
 	return reason_hint(why, "'iostrata report --by host FILE...'");
 }
 
-int breakdown_no_clients(struct reason *why)
+int breakdown_check_recorded(int by, struct reason *why)
 {
-	reason_set(why, EXIT_USAGE, "--by client is not for recordings, which have no clients");
-	return reason_hint(why, "'iostrata breakdown --by client'");
+	if (by != BY_CLIENT && !BY_NEEDS_STACKS(by))
+		return 0;
+	reason_set(why, EXIT_USAGE, "--by %s is not for recordings, which have no %s", by_name(by),
+		   by == BY_CLIENT ? "clients" : "user stacks");
+	return reason_hint(why, "'iostrata breakdown --by %s'", by_name(by));
 }
 
 enum by_key breakdown_rows_by(const struct breakdown_opts *o)
 {
+	if (BY_NEEDS_STACKS(o->by))
+		return BY_NONE;
 	return o->by == BY_CONTAINER ? BY_CGROUP : o->by == BY_DIR ? BY_FILE : o->by;
 }
 
@@ -209,6 +220,8 @@ int breakdown_join(const struct breakdown_view *v, struct snapshot *sn,
 {
 	if (v->by == BY_DIR)
 		return directory_rows(sn, v->depth);
+	if (BY_NEEDS_STACKS(v->by))
+		return stack_join(sn, v->by);
 	return v->by == BY_CONTAINER ? container_rows(sn, names) : 0;
 }
 
@@ -219,6 +232,8 @@ int breakdown_put(const struct breakdown_output *out, struct snapshot *sn,
 
 	if (err)
 		return err;
+	if (out->view->form.folded)
+		return stacks_folded(out->f, sn);
 	if (out->view->form.csv)
 		return breakdown_csv(out->f, out->view, sn);
 	return (out->json ? breakdown_json : breakdown_text)(out->f, out->view, sn, slowest,

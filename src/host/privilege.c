@@ -424,6 +424,34 @@ int privilege_drop(bool names_cgroups, struct reason *why)
 	return why->error[0] ? -1 : 0;
 }
 
+/* To find mapped files, to read them, and to open one whose path leads elsewhere (5.9). */
+static int capabilities_drop_but_reading(void)
+{
+	cap_t now = cap_get_proc(), needed = cap_init();
+	int err = !now || !needed;
+
+	if (!err) {
+		err |= keep(needed, now, CAP_SYS_PTRACE);
+		err |= keep(needed, now, CAP_DAC_READ_SEARCH);
+		if (CAP_IS_SUPPORTED(CAP_CHECKPOINT_RESTORE))
+			err |= keep(needed, now, CAP_CHECKPOINT_RESTORE);
+	}
+	err = err || cap_set_proc(needed) ? -EPERM : 0;
+	cap_free(needed);
+	cap_free(now);
+	return err;
+}
+
+int privilege_drop_but_reading(struct reason *why)
+{
+	why->error[0] = '\0';
+	note(root_leave(), "become another user", why);
+	note(capabilities_drop_but_reading(), "drop capabilities", why);
+	note(close_up(), "set no_new_privs", why);
+	note(confine_syscalls(), "use seccomp", why);
+	return why->error[0] ? -1 : 0;
+}
+
 int privilege_drop_all(struct reason *why)
 {
 	static const char *const none[] = { NULL };

@@ -51,6 +51,13 @@ int privilege_drop(bool names_cgroups, struct reason *why);
  */
 int privilege_drop_all(struct reason *why);
 
+/*
+ * As privilege_drop(), for the process that reads the mapped files of others: it keeps
+ * CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE, and may read any file that these
+ * allow. Returns 0, or -1 with @why of the first failure.
+ */
+int privilege_drop_but_reading(struct reason *why);
+
 /* Gives up all capabilities of a process not run by root. Returns 0, or -1 with errno. */
 int privilege_clear(void);
 

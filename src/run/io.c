@@ -132,6 +132,13 @@ static int files_choose(struct io_run *io, struct snapshot *sn)
 	return err;
 }
 
+static int stacks_start(struct io_run *io, struct reason *why)
+{
+	const struct filter_lists *lists = &io->conf.lists;
+
+	return stack_run_start(&io->stack_conf, lists->pids, lists->n_pids, &io->stacks, why);
+}
+
 static int open_session(struct run *r, struct reason *why)
 {
 	struct io_run *io = io_of(r);
@@ -142,8 +149,12 @@ static int open_session(struct run *r, struct reason *why)
 	filters_of_ops(&r->opts.filters, chooses_files(io), io->of_ops, sizeof(io->of_ops));
 	r->names_cgroups = io->conf.by == BY_CGROUP || io->conf.by == BY_THREAD ||
 			   io->conf.sent_ops || io->conf.sent_requests;
+	if (io->conf.stacks && stacks_start(io, why))
+		return -1;
 	children_count(io); /* before privileges are dropped: reading /proc needs them */
-	return session_open(&io->conf, &io->session, why);
+	if (session_open(&io->conf, &io->session, why))
+		return -1;
+	return io->stacks ? stack_run_open(io->stacks, io->session, why) : 0;
 }
 
 static void say_refused(const struct io_run *io)
@@ -222,6 +233,8 @@ static void beat(struct run *r)
 	char safe[128];
 
 	session_beat(io_of(r)->session);
+	if (io_of(r)->stacks)
+		stack_run_beat(io_of(r)->stacks);
 	module = session_module_gone(io_of(r)->session);
 	if (!module)
 		return;
@@ -239,7 +252,7 @@ static int report(struct run *r, struct reason *why)
 
 	if (session_snapshot(io->session, &sn, why))
 		return -1;
-	if (files_choose(io, &sn)) {
+	if ((io->stacks && stack_run_take(io->stacks, &sn)) || files_choose(io, &sn)) {
 		snapshot_free(&sn);
 		return reason_no_memory(why);
 	}
@@ -258,6 +271,7 @@ static void close_session(struct run *r)
 	int hold = session_is_slow_to_close(s) ? child_hold_open() : -1;
 
 	session_close(s);
+	stack_run_end(io_of(r)->stacks);
 	chosen_free(io_of(r));
 	child_let_go(hold);
 }

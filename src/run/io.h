@@ -7,6 +7,7 @@
 #define IOSTRATA_RUN_IO_H
 
 #include "run/run.h"
+#include "run/io_stacks.h"
 #include "trace/session.h"
 
 /* The first member of the struct of a command with an I/O session. */
@@ -18,8 +19,10 @@ struct io_run {
 	/* Set by .resolve of the command. Members derived from options of the run (filters,
 	 * --overhead) are set when the source is opened. */
 	struct session_conf conf;
+	struct stack_conf stack_conf; /* with conf.stacks */
 	/* Set when the source is opened. */
 	struct session *session;
+	struct stack_run *stacks; /* NULL: no stacks are taken */
 	size_t children;   /* processes below those of --pid, when the source was opened; 0 with
 			      --children */
 	bool had_children; /* the only process of --pid had some that have ended */

@@ -19,8 +19,10 @@ enum { VIEW_FILES = 64 }; /* files of a row that are listed, at most */
 /* How the rows are written. */
 struct view_form {
 	bool csv;          /* the rows as CSV, in place of text */
+	bool folded;       /* user stacks as lines for flame graphs, in place of text */
 	bool no_hist;      /* JSON without histograms */
 	bool pattern;      /* sizes and patterns of rows that have them; this and all below: text */
+	bool stacks;       /* also the callers of operations */
 	bool timeline;     /* the slowest operations have their strata in order */
 	bool milliseconds; /* -m */
 	bool histograms;   /* -H */

@@ -19,6 +19,7 @@
 #include "show/daemons.h"
 #include "show/device_tree.h"
 #include "show/joined.h"
+#include "show/stacks_json.h"
 #include "show/breakdown_members.h"
 
 struct writer {
@@ -649,6 +650,8 @@ int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapsho
 		err = put_sites(&w);
 	if (sn->n_servers && !err)
 		err = breakdown_json_servers(&w.json, sn, v->missing);
+	if (sn->stacks)
+		stacks_json(&w.json, sn->stacks, v->missing);
 	if (v->joined)
 		joined_json(&w.json, v->joined);
 	json_put_end(&w.json, '}');

@@ -9,6 +9,7 @@
 #include "show/columns.h"
 #include "show/joined.h"
 #include "show/joined_events.h"
+#include "show/stacks_json.h"
 
 static const struct member strata_members[] = {
 	{ .each = &strata_words, .type = MEMBER_TIME, .null = "not measured" }, {}
@@ -560,6 +561,10 @@ static const struct member breakdown_members[] = {
 		  "of FUSE "
 		  "or 9p, and kind",
 	  .only = "if there were any", .object = &server_object, .list = 1 },
+	{ "stacks", MEMBER_OBJECT,
+	  .what = "user stacks: which functions of programs made the calls",
+	  .only = "with --stacks, and --by function, line, library and stack",
+	  .object = &stacks_object },
 	{ "joined", MEMBER_OBJECT,
 	  .what = "requests of NFS with the operations of nfsd which served them",
 	  .only = "in reports of recordings with both", .object = &joined_object },

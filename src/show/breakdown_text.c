@@ -21,6 +21,7 @@
 #include "show/first_screen.h"
 #include "show/joined.h"
 #include "show/slowest.h"
+#include "show/stacks_text.h"
 #include "show/view_parts.h"
 
 /* The work of helpers: for which process, and for how long. */
@@ -713,6 +714,8 @@ int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapsho
 		err = site_put(&o, v, sn);
 	if (!err)
 		err = helpers_put(&o, v, sn);
+	if (!err)
+		err = stacks_put(&o, v, sn);
 	if (slowest)
 		slowest_put(&o, v, sn, slowest, n_slowest);
 	if (!told)

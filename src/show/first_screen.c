@@ -8,6 +8,7 @@
 
 #include "base/async.h"
 #include "base/names.h"
+#include "show/stacks_text.h"
 #include "show/view_parts.h"
 
 enum {
@@ -207,7 +208,7 @@ static void busiest_text(char *dst, size_t cap, const struct snapshot *sn,
 void first_screen_answer(char *text, size_t cap, const struct breakdown_view *v,
 			 const struct snapshot *sn, const struct breakdown_rows *rows)
 {
-	char name[NAME], why[CAUSE] = "";
+	char name[NAME], why[CAUSE] = "", caller[NAME] = "";
 	const struct op_row *most = rows->n_ops ? most_of(rows) : NULL;
 	uint64_t io_ns = rows->whole.thread_ns;
 	char busiest[TEXT_SAFE_CAP(COMM_LEN) + 128];
@@ -234,9 +235,11 @@ void first_screen_answer(char *text, size_t cap, const struct breakdown_view *v,
 		view_row_name(name, sizeof(name), v, most, columns_for(v, SUBJECT_COLUMNS));
 		if (!is_async(most))
 			cause_text(why, sizeof(why), rows, most);
-		snprintf(text + n, cap - n, ", %s of it %s%s",
+		if (v->by == BY_NONE)
+			stacks_caller(caller, sizeof(caller), sn, most);
+		snprintf(text + n, cap - n, ", %s of it %s%s%s",
 			 text_percent_whole(breakdown_counted_ns(&rows->whole, most), io_ns).s,
-			 name, why);
+			 name, caller, why);
 	}
 }
 

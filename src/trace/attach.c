@@ -242,13 +242,16 @@ static void tracepoints_attach(struct attached *a, const struct trace_bpf *obj,
 			attach_alone(a, obj, row, f);
 }
 
-/* Puts on_mapping_call() into the map through which on_sys_enter() tail-calls it. */
+/* Puts on_mapping_call() and on_stack() into the maps through which the programs on the same hooks
+ * tail-call them. */
 static void called_join(struct attached *a, struct trace_bpf *obj)
 {
-	int map = bpf_map__fd(obj->maps.mapping_calls), key = 0, fd;
+	int map, key = 0, fd;
 
 	for (const struct program *row = programs; row < programs + programs_n; row++) {
 		fd = row->called ? bpf_program__fd(program_of(obj, row)) : -1;
+		map = bpf_map__fd(row->asks & ASK_STACKS ? obj->maps.stack_calls
+							 : obj->maps.mapping_calls);
 		if (fd >= 0 && bpf_map_update_elem(map, &key, &fd, BPF_ANY) && !a->err)
 			a->err = errno;
 	}

@@ -288,6 +288,7 @@ static void conf_set_records(struct bpf_conf *c, const struct session_conf *sc)
 	c->sent_ops = sc->sent_ops;
 	c->sent_requests = sc->sent_requests;
 	c->uncounted = sc->uncounted;
+	c->stacks = sc->stacks;
 	c->segments = sc->segments && sc->layer == LAYER_OPS;
 	if (sc->sent_ops || sc->sent_requests)
 		stream_conf(sc, c);

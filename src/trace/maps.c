@@ -38,7 +38,8 @@ enum {
 	SERVER_ROWS = 2048,
 	DAEMON_THREADS = 1024,
 	ROWS_PER_DISK = 64,
-	CPUS_MOST = 8192, /* NR_CPUS at most */
+	STACK_RING = 1 << 20, /* bytes: 1,300 stacks */
+	CPUS_MOST = 8192,     /* NR_CPUS at most */
 };
 
 bool rowmaps_in_slots(const struct rowmaps *r)
@@ -157,6 +158,9 @@ static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, 
 		return c->daemons;
 	if (!strcmp(name, "busiest"))
 		return c->busiest;
+	if (!strcmp(name, "stacks") || !strcmp(name, "stack_calls") ||
+	    !strncmp(name, "unwind_", strlen("unwind_")))
+		return c->stacks;
 	if (!strcmp(name, "tracked"))
 		return sc->follow || sc->children;
 	if (!strcmp(name, "rings") || !strcmp(name, "sent_files") || !strcmp(name, "files_sent"))
@@ -310,6 +314,11 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 		resize(obj, "rings", c->rings);
 	if (c->lane_mask)
 		resize(obj, "lane_ops", maps_lanes(c->cpus) * (c->lane_mask + 1));
+	if (c->stacks) {
+		resize(obj, "unwind_rows", UNWIND_ROWS);
+		resize(obj, "unwind_files", STACK_FILES);
+		resize(obj, "stacks", STACK_RING);
+	}
 	resize(obj, "ios", maps_have_requests(sc) ? 2048 * (cpus > 32 ? 32 : cpus) : 1);
 	resize(obj, "tasks_overflown", 8192 * (cpus > 8 ? 8 : cpus));
 }

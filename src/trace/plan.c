@@ -64,6 +64,8 @@ unsigned int plan_asked(const struct session_conf *conf)
 		asks |= ASK_OUTSIDE;
 	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_SERVED)
 		asks |= ASK_SERVED;
+	if (conf->stacks)
+		asks |= ASK_STACKS;
 	if (conf->follow || conf->children)
 		asks |= ASK_CHILD;
 	if (hung_wanted(conf))
@@ -136,6 +138,8 @@ static const char no_pages[] =
 
 static const char no_uring[] = "this kernel's tracepoints do not identify their request";
 
+static const char no_stacks[] = "this kernel cannot walk user stacks by the tables of programs "
+				"(5.17 and later can, if not PREEMPT_RT)";
 static const char no_faults[] = "this kernel does not tell programs the file of a page fault (6.1 "
 				"and later do, if not PREEMPT_RT)";
 static const char no_aborts[] =
@@ -157,6 +161,12 @@ static const char no_aborts[] =
 	{                                                                                          \
 		.at = PROG(prog), .hook = kind, .target = name, .asks = ASK_CALLS,                 \
 		.needs = NEED_FIND_VMA | (need), .called = true                                    \
+	}
+
+#define STACKS(prog, kind, name, need)                                                             \
+	{                                                                                          \
+		.at = PROG(prog), .hook = kind, .target = name, .asks = ASK_STACKS,                \
+		.needs = NEED_FIND_VMA | (need), .called = true, .without = no_stacks              \
 	}
 
 /* Programs on block tracepoints. Further arguments are further members. */
@@ -446,6 +456,8 @@ const struct program programs[] = {
 	CALLS(on_sys_exit_perf, HOOK_TP, "raw_syscalls/sys_exit", NEED_PERF_CALLS),
 	MAPPING_CALLS(on_mapping_call, HOOK_TP_BTF, "sys_enter", NEED_TP_CALLS),
 	MAPPING_CALLS(on_mapping_call_perf, HOOK_TP, "raw_syscalls/sys_enter", NEED_PERF_CALLS),
+	STACKS(on_stack, HOOK_TP_BTF, "sys_exit", NEED_TP_CALLS),
+	STACKS(on_stack_perf, HOOK_TP, "raw_syscalls/sys_exit", NEED_PERF_CALLS),
 	CALLS(on_sys_enter, HOOK_TP_BTF, "sys_enter", NEED_TP_CALLS),
 	CALLS(on_sys_enter_perf, HOOK_TP, "raw_syscalls/sys_enter", NEED_PERF_CALLS),
 };

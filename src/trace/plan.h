@@ -44,6 +44,7 @@ enum ask {
 	ASK_HUNG = 1 << 19,      /* threads that have waited since before the start */
 	ASK_OUTSIDE = 1 << 20,   /* sleeps in no other operation as operations */
 	ASK_COMMANDS = 1 << 21,  /* command lines of processes that execute a program */
+	ASK_STACKS = 1 << 22,    /* user stacks of calls */
 };
 
 enum hook {

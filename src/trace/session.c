@@ -47,6 +47,7 @@
 #include "trace/threads.h"
 #include "trace/track.h"
 #include "trace/unfinished.h"
+#include "trace/unwind.h"
 
 #include "trace.skel.h"
 
@@ -216,6 +217,18 @@ static void missing_fill(struct missing *m, const struct plan *plan, const struc
 		m->uring = m->aio = not_in_vfs;
 }
 
+/* Checks that user stacks can be taken: 0, or -1 with @why. */
+static int stacks_check(const struct trace_bpf *obj, struct reason *why)
+{
+	const struct bpf_program *progs[] = { obj->progs.on_stack, obj->progs.on_stack_perf };
+
+	for (size_t i = 0; i < sizeof(progs) / sizeof(*progs); i++)
+		if (bpf_program__fd(progs[i]) >= 0)
+			return 0;
+	return reason_set(why, EXIT_KERNEL, "user stacks cannot be taken: %s",
+			  program_row(obj, progs[0])->without);
+}
+
 /* Checks that the layer the user asked for is measured: 0, or -1 with @why. */
 static int missing_check(const struct missing *m, enum layer layer, const struct attached *a,
 			 struct reason *why)
@@ -260,6 +273,10 @@ struct session {
 	uint64_t lost[LOST_N]; /* losses when the probes went live */
 	session_slow_op_fn *on_slow_op;
 	void *on_slow_op_arg;
+	struct unwind unwind;
+	const struct session_stacks *on_stacks; /* NULL: no stacks are taken */
+	uint64_t stacks_lost;                   /* until the last session_stacks_lost() */
+	uint64_t stacks_lost_ns;
 	int stats_fd;
 	uint64_t since_ns;
 	struct drain drain;
@@ -277,6 +294,22 @@ static int ring_record(void *ctx, void *data, size_t len)
 
 	if (len >= sizeof(struct sent_slow_op) && s->on_slow_op)
 		s->on_slow_op(s->on_slow_op_arg, data);
+	return 0;
+}
+
+/* A stack, or a file that a stack has met. */
+static int stack_record(void *ctx, void *data, size_t len)
+{
+	struct session *s = ctx;
+	const struct sent_stack *stack = data;
+	const struct sent_stack_file *file = data;
+
+	if (!s->on_stacks)
+		return 0;
+	if (len >= sizeof(*stack) && stack->what == SENT_STACK)
+		s->on_stacks->stack(s->on_stacks->arg, stack);
+	else if (len >= sizeof(*file) && file->what == SENT_STACK_FILE)
+		s->on_stacks->file(s->on_stacks->arg, file);
 	return 0;
 }
 
@@ -315,7 +348,9 @@ static int rings_open(struct session *s, struct reason *why)
 			ring_buffer__new(bpf_map__fd(t->maps.commands), command_record, s, NULL);
 	if (!s->ring || (s->conf.commands && !s->commands) ||
 	    (s->conf.records &&
-	     ring_buffer__add(s->ring, bpf_map__fd(t->maps.ring), ring_record, s)))
+	     ring_buffer__add(s->ring, bpf_map__fd(t->maps.ring), ring_record, s)) ||
+	    (s->conf.stacks &&
+	     ring_buffer__add(s->ring, bpf_map__fd(t->maps.stacks), stack_record, s)))
 		return load_is_limit(errno)
 			       ? load_limit_reached(why, "attach", errno)
 			       : reason_set(why, EXIT_FAILED, "cannot read the ring buffer: %s",
@@ -442,11 +477,15 @@ static int session_start(struct session *s, struct reason *why)
 	if (state_layout_init(&s->layout, s->trace->obj, &conf))
 		return reason_set(why, EXIT_FAILED,
 				  "cannot find the states of threads in the BPF programs");
+	if (s->conf.stacks && unwind_open(&s->unwind, s->trace, why))
+		return -1;
 	if (cells_open(s, &conf, why) || rings_open(s, why) || streams_open(s, &conf, why) ||
 	    drain_start(s, why))
 		return -1;
 	if (s->conf.stats)
 		s->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	if (s->conf.stacks && stacks_check(s->trace, why))
+		return -1;
 	attach_all(&s->attached, s->trace, &s->plan, &s->conf, &s->feat, s->live->fs_types);
 	feature_forget_types(&s->feat);
 	missing_fill(&s->missing, &s->plan, s->trace, &s->attached, &s->feat);
@@ -496,6 +535,7 @@ void session_close(struct session *s)
 		munmap(s->slot_rqs, s->slot_rqs_len);
 	if (s->server_slots)
 		munmap(s->server_slots, s->server_slots_len);
+	unwind_close(&s->unwind);
 	hung_done(&s->hung);
 	drain_done(&s->drain);
 	symbols_done(&s->symbols);
@@ -658,6 +698,55 @@ void session_on_slow_op(struct session *s, session_slow_op_fn *fn, void *arg)
 void session_set_slow_ns(struct session *s, uint64_t threshold_ns)
 {
 	s->live->slow_ns = threshold_ns;
+}
+
+void session_on_stacks(struct session *s, const struct session_stacks *to)
+{
+	s->on_stacks = to;
+}
+
+int session_unwind_add(struct session *s, const struct unwind_key *key, unsigned int number,
+		       const struct unwind_row *rows, size_t n)
+{
+	return unwind_add(&s->unwind, key, number, rows, n);
+}
+
+void session_unwind_forget(struct session *s, const struct unwind_key *key)
+{
+	unwind_forget(&s->unwind, key);
+}
+
+void session_set_stack_ns(struct session *s, uint64_t threshold_ns)
+{
+	s->live->stack_ns = threshold_ns;
+}
+
+uint64_t session_stacks_lost(struct session *s, uint64_t *ret_ns)
+{
+	volatile struct live *live = s->live;
+	uint64_t lost = live->stacks_lost, ns = live->stacks_lost_ns, n = lost - s->stacks_lost;
+
+	*ret_ns = ns - s->stacks_lost_ns;
+	s->stacks_lost = lost;
+	s->stacks_lost_ns = ns;
+	return n;
+}
+
+void session_fs_name(const struct session *s, unsigned long long fs, char ret_name[FS_NAME_LEN])
+{
+	collect_fs_name(s->live->fs_types, fs, ret_name);
+}
+
+unsigned int session_missing_layers(const struct session *s, const struct op_row *row)
+{
+	return missing_layers(s, row);
+}
+
+int session_watch(struct session *s, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
 void session_on_sent(struct session *s, session_sent_fn *record, session_sent_fn *name, void *arg)

@@ -37,6 +37,7 @@ struct session_conf {
 	bool minor_faults; /* count minor page faults in separate rows, unless all_faults */
 	bool records;      /* session_beat() delivers slow operations */
 	bool sent_ops, sent_requests; /* each operation or request is sent; see session_on_sent() */
+	bool stacks;                  /* user stacks are taken; see session_on_stacks() */
 	bool segments;                /* operations sent or slow have their segments */
 	bool commands;                /* session_command() knows processes that have ended */
 	bool uncounted;               /* nothing is summed up: there are no rows */
@@ -82,6 +83,34 @@ int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *
 typedef void session_slow_op_fn(void *arg, const struct sent_slow_op *s);
 void session_on_slow_op(struct session *s, session_slow_op_fn *fn, void *arg);
 void session_set_slow_ns(struct session *s, uint64_t threshold_ns);
+
+/* Receives user stacks, and the files that they meet, through session_beat(). */
+struct session_stacks {
+	void (*stack)(void *arg, const struct sent_stack *s);
+	void (*file)(void *arg, const struct sent_stack_file *f);
+	void *arg;
+};
+void session_on_stacks(struct session *s, const struct session_stacks *to);
+
+/* As unwind_add() and unwind_forget(). */
+int session_unwind_add(struct session *s, const struct unwind_key *key, unsigned int number,
+		       const struct unwind_row *rows, size_t n);
+void session_unwind_forget(struct session *s, const struct unwind_key *key);
+
+/* Operations that took less than @threshold_ns, below 2^32, have their stack taken less often. */
+void session_set_stack_ns(struct session *s, uint64_t threshold_ns);
+
+/* Number of stacks that found no room in the ring since the last call; @ret_ns: the time of their
+ * operations. */
+uint64_t session_stacks_lost(struct session *s, uint64_t *ret_ns);
+
+/* Type of file system @fs, "" if not known; and as op_row.missing_layers, for a row made of
+ * stacks. */
+void session_fs_name(const struct session *s, unsigned long long fs, char ret_name[FS_NAME_LEN]);
+unsigned int session_missing_layers(const struct session *s, const struct op_row *row);
+
+/* Makes session_poll_fd() readable when @fd is. Returns 0 or -errno. */
+int session_watch(struct session *s, int fd);
 
 /* Receives finished operations and requests from the programs (struct sent_...), through
  * session_beat(). Their content may be hostile. */

@@ -9,7 +9,7 @@ bpf=(src/bpf/*.h src/bpf/*.c)
 
 # The processes of the tool: only these files fork, wait, execute and end one.
 forking="src/run/child.c src/run/copy.c src/run/deputy.c src/run/listener.c src/run/own.c \
-src/run/program.c src/run/several.c"
+src/run/program.c src/run/several.c src/run/stack_deputy.c"
 
 but() { # FILES -- NAMES: the files without those
 	local file names
@@ -58,9 +58,10 @@ analyse host base capture
 show host base capture analyse
 top host base capture show
 funcs host base bpf trace show
+stacks host base funcs
 serve host base show
-run host base bpf trace
-common host base bpf trace capture analyse export show run
+run host base bpf trace stacks
+common host base bpf trace capture analyse export show run stacks
 mcp run
 cmd host base bpf trace capture analyse export show top funcs serve run common mcp
 . host base run"
@@ -127,8 +128,8 @@ cmd host base bpf trace capture analyse export show top funcs serve run common m
 	none finds '#[ \t]*include "run/cmd\.h"' "${others[@]}"
 }
 
-@test "the run knows sources, not the session of I/O: only io.c does" {
-	mapfile -t others < <(printf '%s\n' src/run/*.[ch] | grep -v '^src/run/io\.[ch]$')
+@test "the run knows sources, not the session of I/O: only io.c and io_stacks.c do" {
+	mapfile -t others < <(printf '%s\n' src/run/*.[ch] | grep -vE '^src/run/io(_stacks)?\.[ch]$')
 	[[ -n $(finds '#[ \t]*include "trace/session\.h"' src/run/io.h) ]]
 	none finds '#[ \t]*include "(trace/[^s]|trace/s[^y]|run/io\.h)' "${others[@]}" # syscalls.h is a table
 	none finds '(^|[^_a-z])session_[a-z]' "${others[@]}"
@@ -271,14 +272,14 @@ includes() {
 # Before 6.4 the kernel may look for a fault's fix-up in the wrong one of two entries for the main
 # function of a program that has others, finds no table there, and crashes (kernel commit
 # 0108a4e9f358, "bpf: ensure main program has an extable"; not in 5.10). Functions end up in .text. The
-# ones for bpf_find_vma() load through no pointer that could be bad.
+# ones for bpf_find_vma() load through no pointer that could be bad, and neither does on_stack().
 @test "programs call no BPF functions, except where the kernel allows it" {
 	none bash -c "grep -nE '__noinline|\(noinline\)' ${bpf[*]} | grep -v '^src/bpf/function.bpf.h:'"
 	for program in src/bpf/*.bpf.c; do
 		readelf -sSW "build/$(basename "$program" .c).o" >"$BATS_TEST_TMPDIR/object" 2>/dev/null
 		grep -q 'tp_btf/sched_process_exit' "$BATS_TEST_TMPDIR/object"
 		text=$(sed -nE 's/^ *\[ *([0-9]+)\] \.text .*/\1/p' "$BATS_TEST_TMPDIR/object")
-		none awk -v "text=$text" '$4 == "FUNC" && $7 == text && $8 !~ /^mapping_(look|note)$/' \
-			"$BATS_TEST_TMPDIR/object"
+		none awk -v "text=$text" '$4 == "FUNC" && $7 == text &&
+			$8 !~ /^(mapping_(look|note)|walk_(frame|note_mapping))$/' "$BATS_TEST_TMPDIR/object"
 	done
 }

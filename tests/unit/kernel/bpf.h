@@ -241,6 +241,7 @@ static struct {
 	struct ktask *current;
 	u64 cookie;                 /* of the program that runs: 1 for a backup */
 	struct vm_area_struct *vma; /* of every address; NULL: none */
+	u32 random;                 /* what bpf_get_prandom_u32() returns */
 	u32 vma_busy;               /* so many look-ups of it fail first */
 	struct file *opened;        /* instead of the file of a layer below that overlayfs maps */
 	int fd_offset;
@@ -440,6 +441,11 @@ static long bpf_loop(u32 n, long (*func)(u32, void *), void *arg, u64 flags)
 		if (func(i, arg))
 			return i + 1;
 	return n;
+}
+
+static u32 bpf_get_prandom_u32(void)
+{
+	return machine.random;
 }
 
 static long bpf_find_vma(struct task_struct *task, u64 address,

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/stacks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/snapshot.h"
+
+#define END_NAME(id, name, reason)   [STACK_##id] = (name),
+#define END_REASON(id, name, reason) [STACK_##id] = (reason),
+
+const char *stack_end_name(unsigned int end)
+{
+	static const char *const names[STACK_END_N] = { STACK_END_LIST(END_NAME) };
+
+	return end < STACK_END_N ? names[end] : "?";
+}
+
+const char *stack_end_reason(unsigned int end)
+{
+	static const char *const reasons[STACK_END_N] = { STACK_END_LIST(END_REASON) };
+
+	return end < STACK_END_N ? reasons[end] : "an unknown reason";
+}
+
+void stack_frame_text(char *dst, size_t cap, const struct stack_frame *f, enum frame_form form)
+{
+	const char *slash = f->source ? strrchr(f->source, '/') : NULL;
+	const char *source = slash ? slash + 1 : f->source;
+	char place[32] = "";
+	int n;
+
+	if (!f->function)
+		snprintf(place, sizeof(place), "0x%llx", (unsigned long long)f->at);
+	n = snprintf(dst, cap, "%s", f->function ? f->function : place);
+	if (n < 0 || (size_t)n >= cap)
+		return;
+	if (form == FRAME_LINE && source && f->line)
+		snprintf(dst + n, cap - n, " (%s:%u)", source, f->line);
+	else if (form != FRAME_NAME && f->library)
+		snprintf(dst + n, cap - n, " [%s]", f->library);
+}
+
+void stacks_free(struct stacks *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		free(s->stacks[i].frames);
+	for (size_t i = 0; i < s->n_ops; i++) {
+		free(s->ops[i].by);
+		free(s->ops[i].hist.bins);
+	}
+	free(s->stacks);
+	free(s->ops);
+	free(s);
+}

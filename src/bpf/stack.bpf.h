@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * stack.bpf.h - the user stack of an operation: the functions of the program that made the call.
+ * docs/design/stacks.md has the decisions.
+ *
+ * on_sys_exit() goes on with on_stack() at the end of an operation whose stack is taken: a separate
+ * program, so that all others stay as they are. It walks the stack by the rows of .eh_frame that
+ * user space has made for each mapped file (@unwind_files, @unwind_rows), and by frame pointers
+ * where a file has no rows. A file without an entry gets one here, and user space is told: this
+ * stack ends there. All pointers that the kernel checks for on_stack() are valid: see the test
+ * "programs call no BPF functions". No frame is guessed: where the caller is not known, the stack
+ * ends, with the reason.
+ */
+#ifndef IOSTRATA_STACK_BPF_H
+#define IOSTRATA_STACK_BPF_H
+
+#include "call.bpf.h"
+#include "mapping.bpf.h"
+
+enum { STACK_MOST = 1 << 20 /* bytes of a frame; a larger distance is no frame pointer */ };
+
+/* A walk, at one frame. */
+struct walk {
+	u64 ip, sp, fp;
+	struct sent_stack *to;
+	/* the mapping looked up last; len 0: none */
+	u64 start, len, offset;
+	u64 has_file;
+	struct unwind_key key;
+	struct unwind_file file;
+};
+
+static long walk_note_mapping(struct task_struct *task, struct vm_area_struct *vma, void *arg)
+{
+	struct walk *w = arg;
+	struct file *file = vma->vm_file;
+	struct inode *inode;
+
+	w->start = vma->vm_start;
+	w->len = vma->vm_end - vma->vm_start;
+	w->offset = vma->vm_pgoff << CONF(page_shift);
+	w->has_file = !!file;
+	if (!file)
+		return 0;
+	inode = file->f_inode;
+	w->key.ino = inode->i_ino;
+	w->key.dev = inode->i_sb->s_dev;
+	w->key.generation = inode->i_generation;
+	return 0;
+}
+
+/* A file met for the first time: user space is told. */
+static __always_inline void walk_tell(const struct walk *w)
+{
+	struct unwind_file none = {};
+	struct sent_stack_file *s;
+
+	if (bpf_map_update_elem(&unwind_files, &w->key, &none, BPF_NOEXIST))
+		return; /* another program has told */
+	s = bpf_ringbuf_reserve(&stacks, sizeof(*s), 0);
+	if (!s) {
+		bpf_map_delete_elem(&unwind_files, &w->key); /* the next stack may find room */
+		return;
+	}
+	__builtin_memset(s, 0, sizeof(*s));
+	s->what = SENT_STACK_FILE;
+	s->pid = w->to->pid;
+	s->key = w->key;
+	s->start = w->start;
+	s->end = w->start + w->len;
+	bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
+}
+
+/* Looks up the mapping at @ip, and the table of its file. Returns STACK_WHOLE, or why the stack
+ * ends here. */
+static __always_inline u32 walk_find(struct walk *w, u64 ip)
+{
+	struct unwind_file *file;
+	long err;
+
+	w->len = 0;
+	err = bpf_find_vma(bpf_get_current_task_btf(), ip, walk_note_mapping, w, 0);
+	if (err == -ERROR_BUSY)
+		return STACK_BUSY;
+	if (err || !w->len)
+		return STACK_OUTSIDE;
+	if (!w->has_file) {
+		w->file = (struct unwind_file){};
+		return STACK_WHOLE;
+	}
+	file = bpf_map_lookup_elem(&unwind_files, &w->key);
+	if (!file || !file->number) {
+		if (!file)
+			walk_tell(w);
+		w->len = 0;
+		return STACK_NOT_READY;
+	}
+	w->file = *file;
+	return STACK_WHOLE;
+}
+
+/* The last row at or before place @at of the file, or NULL. */
+static __always_inline struct unwind_row *walk_row(const struct walk *w, u64 at)
+{
+	u32 low = w->file.first, high = low + w->file.n, first = low, middle;
+	struct unwind_row *row;
+
+	for (int i = 0; i < UNWIND_SEARCH; i++) {
+		if (low >= high)
+			break;
+		middle = low + (high - low) / 2;
+		row = bpf_map_lookup_elem(&unwind_rows, &middle);
+		if (!row)
+			return NULL;
+		if (row->at <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == first)
+		return NULL;
+	low--;
+	return bpf_map_lookup_elem(&unwind_rows, &low);
+}
+
+/* Goes on to the caller by the frame pointer, whose frame must be above and near. Returns 0, or 1
+ * with the reason @without. */
+static __always_inline long walk_by_fp(struct walk *w, u32 without)
+{
+	u64 saved[2];
+
+	if (w->fp < w->sp || w->fp - w->sp > STACK_MOST || w->fp & 7 ||
+	    bpf_probe_read_user(saved, sizeof(saved), (void *)w->fp)) {
+		w->to->end = without;
+		return 1;
+	}
+	w->to->by_frame_pointers = 1;
+	w->sp = w->fp + sizeof(saved);
+	w->fp = saved[0];
+	w->ip = saved[1];
+	return 0;
+}
+
+/* Goes on to the caller by a row. Returns 0, or 1 with the reason. */
+static __always_inline long walk_by_row(struct walk *w, const struct unwind_row *row)
+{
+	u64 cfa = row->rule == UNWIND_FP ? w->fp : w->sp, ip = 0, fp = w->fp;
+	s64 saved = row->fp;
+
+	if (row->rule == UNWIND_LAST)
+		return 1;
+	if (row->rule == UNWIND_PLT)
+		cfa += 8 + ((u64)((w->ip & 15) >= 11) << 3);
+	else if (row->rule == UNWIND_SP || row->rule == UNWIND_FP)
+		cfa += row->cfa;
+	else {
+		w->to->end = STACK_EXPRESSION;
+		return 1;
+	}
+	if ((saved && bpf_probe_read_user(&fp, sizeof(fp), (void *)(cfa + 8 * saved))) ||
+	    bpf_probe_read_user(&ip, sizeof(ip), (void *)(cfa - 8))) {
+		w->to->end = STACK_MEMORY;
+		return 1;
+	}
+	w->fp = fp;
+	w->sp = cfa;
+	w->ip = ip;
+	return !ip;
+}
+
+/* One frame. The place of a caller is that of its call: a function may end with the call. */
+static long walk_frame(u32 i, void *arg)
+{
+	struct walk *w = arg;
+	struct sent_stack *to = w->to;
+	u64 ip = w->ip - !!i, at;
+	struct unwind_row *row;
+	u32 end;
+
+	if (!w->ip || i >= STACK_FRAMES)
+		return 1;
+	if (ip - w->start >= w->len) {
+		end = walk_find(w, ip);
+		if (end != STACK_WHOLE) {
+			to->end = end;
+			return 1;
+		}
+	}
+	at = w->has_file ? ip - w->start + w->offset : ip;
+	to->frames[i & (STACK_FRAMES - 1)] = STACK_FRAME((u64)w->file.number, STACK_FRAME_AT(at));
+	to->n = i + 1;
+	if (i == STACK_FRAMES - 1)
+		to->end = STACK_DEEP;
+	if (!w->file.n)
+		return walk_by_fp(w, w->file.full  ? STACK_NO_ROOM
+				     : w->has_file ? STACK_NO_ROWS
+						   : STACK_OUTSIDE);
+	row = walk_row(w, at);
+	if (!row) {
+		to->end = STACK_EXPRESSION;
+		return 1;
+	}
+	return walk_by_row(w, row);
+}
+
+static __always_inline void stack_count_lost(u64 total)
+{
+	atomic_add(&live.stacks_lost, 1);
+	atomic_add(&live.stacks_lost_ns, total);
+}
+
+/* Fills all members but those of the stack. */
+static __always_inline void stack_fill(struct sent_stack *s, const struct op *op)
+{
+	u64 id = current_pid_tgid();
+
+	s->what = SENT_STACK;
+	s->kind = op->kind;
+	s->end = STACK_WHOLE;
+	s->by_frame_pointers = 0;
+	s->n = 0;
+	s->pid = id >> 32;
+	s->tid = id;
+	s->fs = op->file.fs;
+	s->total_ns = op->taken.total;
+	s->threshold_ns = op->taken.threshold;
+	s->ret = op->taken.ret;
+	s->device_bytes = op->own_reads ? op->device_bytes : 0;
+	for (u32 st = 0; st < ST_N; st++)
+		s->strata[st] = op->strata[st];
+}
+
+/* A call ends. Goes on with on_stack() if the stack of its operation is to be taken. */
+static __always_inline void call_is_over(struct task_state *t, void *ctx, bool perf, long ret)
+{
+	if (call_ends(t, ctx, perf, ret))
+		bpf_tail_call(ctx, &stack_calls, 0);
+}
+
+/* Takes the stack of current's operation, which has ended. */
+static __always_inline void stack_take(void *ctx, bool perf)
+{
+	struct pt_regs *regs = call_regs(ctx, perf);
+	struct task_state *t = current_lookup();
+	struct walk w = {};
+	struct sent_stack *s;
+
+	if (!t)
+		return;
+	s = bpf_ringbuf_reserve(&stacks, sizeof(*s), 0);
+	if (!s) {
+		stack_count_lost(t->op.taken.total);
+		return;
+	}
+	stack_fill(s, &t->op);
+	w.to = s;
+	w.ip = REGS_IP(regs);
+	w.sp = REGS_SP(regs);
+	w.fp = REGS_FP(regs);
+	if (call_is_compat(regs))
+		s->end = STACK_COMPAT;
+	else
+		bpf_loop(STACK_FRAMES, walk_frame, &w, 0);
+	bpf_ringbuf_submit(s, 0);
+}
+
+#endif

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "run/io_stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/reason.h"
+#include "base/snapshot.h"
+#include "base/stacks.h"
+#include "run/stack_deputy.h"
+#include "stacks/stack_rows.h"
+#include "trace/session.h"
+
+enum {
+	LOOK_MS = 50,         /* between two looks at how many stacks come */
+	LEAST_NS = 100,       /* a lower threshold is none */
+	MOST_NS = 2000000000, /* the programs need less than 2^32 */
+};
+
+struct stack_run {
+	struct stack_conf conf;
+	struct session *session;
+	struct stack_deputy deputy;
+	struct session_stacks to;
+	struct stack_rows rows;
+	int err; /* of a stack; stack_run_take() reports it */
+	/* since the last look: when it was, stacks, and the time of their operations */
+	uint64_t looked_ns, taken, taken_ns;
+	uint64_t threshold_ns;
+};
+
+static void on_stack(void *arg, const struct sent_stack *s)
+{
+	char fs[FS_NAME_LEN];
+	struct stack_run *r = arg;
+	int err;
+
+	if ((pid_t)s->pid == r->deputy.pid)
+		return;
+	r->taken++;
+	r->taken_ns += s->total_ns;
+	session_fs_name(r->session, s->fs, fs);
+	err = stack_rows_add(&r->rows, s, fs);
+	r->err = err ? err : r->err;
+}
+
+/* Without a deputy, frames of the file are walked by frame pointers, and have no names. */
+static void file_give_up(struct stack_run *r, const struct unwind_key *key)
+{
+	session_unwind_add(r->session, key, STACK_FILES - 1, NULL, 0);
+}
+
+static void on_file(void *arg, const struct sent_stack_file *f)
+{
+	struct stack_run *r = arg;
+
+	if (stack_deputy_ask(&r->deputy, f))
+		file_give_up(r, &f->key);
+}
+
+static void on_table(void *arg, const struct stack_table *t)
+{
+	struct stack_run *r = arg;
+
+	if (t->state == STACK_FILE_GONE)
+		session_unwind_forget(r->session, &t->key);
+	else if (!t->number)
+		file_give_up(r, &t->key);
+	else
+		session_unwind_add(r->session, &t->key, t->number, t->rows, t->n);
+	if (t->number)
+		stack_rows_file(&r->rows, t->number, t->path);
+}
+
+int stack_run_start(const struct stack_conf *conf, const unsigned int *pids, unsigned int n,
+		    struct stack_run **ret, struct reason *why)
+{
+	struct stack_run *r = calloc(1, sizeof(*r));
+	int err = r ? stack_deputy_start(&r->deputy) : -ENOMEM;
+
+	if (err) {
+		free(r);
+		return reason_set(why, EXIT_FAILED, "cannot start the process for stacks: %s",
+				  strerror(-err));
+	}
+	r->conf = *conf;
+	r->to = (struct session_stacks){ on_stack, on_file, r };
+	for (unsigned int i = 0; i < n; i++)
+		stack_deputy_ask_all(&r->deputy, pids[i]);
+	stack_deputy_ask_all(&r->deputy, getpid());
+	*ret = r;
+	return 0;
+}
+
+int stack_run_open(struct stack_run *r, struct session *s, struct reason *why)
+{
+	int err = session_watch(s, r->deputy.fd);
+
+	if (err)
+		return reason_set(why, EXIT_FAILED, "cannot wait for the process for stacks: %s",
+				  strerror(-err));
+	r->session = s;
+	r->looked_ns = clock_ns();
+	session_on_stacks(s, &r->to);
+	stack_deputy_wait_all(&r->deputy, on_table, r);
+	return 0;
+}
+
+/* Sets the threshold so that as many stacks come as were asked for. Each stack has the weight that
+ * belongs to the threshold at its time, so sums stay without bias. */
+static void threshold_set(struct stack_run *r)
+{
+	uint64_t now = clock_ns(), ns = now - r->looked_ns;
+	double wanted = (double)r->conf.per_second * ns / NS_PER_S, ratio, threshold;
+
+	if (!r->conf.per_second || ns < (uint64_t)LOOK_MS * NS_PER_MS)
+		return;
+	ratio = r->taken / (wanted > 1 ? wanted : 1);
+	threshold = r->threshold_ns;
+	if (ratio > 1)
+		threshold = (threshold > 0 ? threshold : (double)r->taken_ns / r->taken) * ratio;
+	else if (ratio < 0.8)
+		threshold *= ratio > 0.5 ? ratio : 0.5;
+	r->threshold_ns = threshold > MOST_NS ? MOST_NS : threshold < LEAST_NS ? 0 : threshold;
+	session_set_stack_ns(r->session, r->threshold_ns);
+	r->looked_ns = now;
+	r->taken = r->taken_ns = 0;
+}
+
+void stack_run_beat(struct stack_run *r)
+{
+	stack_deputy_tables(&r->deputy, on_table, r);
+	threshold_set(r);
+}
+
+static int name_frame(void *arg, unsigned long long frame, struct frame_name *ret_name)
+{
+	struct stack_run *r = arg;
+
+	return stack_deputy_name(&r->deputy, frame, ret_name, on_table, r);
+}
+
+/* The number of operations of kinds with stacks in the programs' rows. */
+static uint64_t ops_counted(const struct snapshot *sn)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < sn->n_ops; i++)
+		if (sn->ops[i].key.op < OP_N && STACK_KINDS >> sn->ops[i].key.op & 1)
+			n += sn->ops[i].count;
+	return n;
+}
+
+int stack_run_take(struct stack_run *r, struct snapshot *sn)
+{
+	struct stacks *s;
+	int err;
+
+	session_beat(r->session); /* stacks that have come */
+	err = r->err;
+	if (!err)
+		err = stack_rows_take(&r->rows, &r->conf.hide, name_frame, r, &s);
+	r->err = 0;
+	if (err)
+		return err;
+	s->of = ops_counted(sn);
+	s->lost = session_stacks_lost(r->session, &s->lost_ns);
+	for (size_t i = 0; i < s->n_ops; i++)
+		s->ops[i].missing_layers = session_missing_layers(r->session, &s->ops[i]);
+	sn->stacks = s;
+	return 0;
+}
+
+void stack_run_end(struct stack_run *r)
+{
+	if (!r)
+		return;
+	stack_deputy_end(&r->deputy);
+	stack_rows_done(&r->rows);
+	free(r);
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * stack_deputy.c - both ends of the pair of sockets. A question is a struct question; an answer is
+ * a struct answer, then its rows or its name.
+ */
+#include "run/stack_deputy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/reason.h"
+#include "host/privilege.h"
+#include "stacks/mapped_file.h"
+#include "stacks/unwind_table.h"
+
+enum {
+	WAIT_ALL_MS = 5000, /* for a table at the start */
+	WAIT_MS = 10000,    /* for a name; a file may be slow to read */
+	SEND_BYTES = 4 << 20,
+};
+
+/* What is asked for, and answered. All tables of a process come before the answer to that. */
+enum about { ABOUT_TABLE, ABOUT_NAME, ABOUT_ALL };
+
+struct question {
+	enum about about;
+	unsigned int pid;            /* ABOUT_ALL: the process */
+	unsigned long long frame;    /* ABOUT_NAME */
+	struct sent_stack_file file; /* ABOUT_TABLE */
+};
+
+struct answer {
+	enum about about;
+	struct unwind_key key;
+	unsigned int number;
+	enum stack_file_state state;
+	char path[FRAME_TEXT];
+	size_t n; /* rows that follow; with ABOUT_NAME, a struct frame_name follows */
+};
+
+/* The deputy's end. */
+
+struct files {
+	struct frame_file *at[STACK_FILES];
+	unsigned int n; /* numbers given, from 1 on */
+};
+
+static bool read_all(int fd, void *to, size_t len)
+{
+	char *at = to;
+	ssize_t n;
+
+	for (; len; at += n, len -= n) {
+		n = read(fd, at, len);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n <= 0)
+			return false;
+	}
+	return true;
+}
+
+static bool write_all(int fd, const void *from, size_t len)
+{
+	const char *at = from;
+	ssize_t n;
+
+	for (; len; at += n, len -= n) {
+		n = send(fd, at, len, MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n < 0)
+			return false;
+	}
+	return true;
+}
+
+/* Reads the file, and gives it a number. */
+static void file_read(struct files *files, const struct sent_stack_file *of, struct answer *a,
+		      struct unwind_table *t)
+{
+	int fd = mapped_file_open(of, a->path, sizeof(a->path));
+
+	a->state = fd == -ESTALE ? STACK_FILE_GONE : STACK_FILE_REFUSED;
+	if (fd == -ESTALE || files->n + 1 >= STACK_FILES)
+		return;
+	a->number = ++files->n;
+	if (fd < 0)
+		return;
+	if (!unwind_table_make(t, fd))
+		a->state = STACK_FILE_READ;
+	a->n = t->n;
+	files->at[a->number] = frame_file_open(fd, a->path);
+}
+
+static bool answer_table(struct files *files, const struct sent_stack_file *of, int fd)
+{
+	struct answer a = { .key = of->key };
+	struct unwind_table t = {};
+	bool sent;
+
+	file_read(files, of, &a, &t);
+	sent = write_all(fd, &a, sizeof(a)) && write_all(fd, t.rows, a.n * sizeof(*t.rows));
+	unwind_table_done(&t);
+	return sent;
+}
+
+/* Files that are being read for a process. */
+struct reading {
+	struct files *files;
+	int fd;
+	bool sent;
+};
+
+static bool answer_mapped(void *arg, const struct sent_stack_file *of)
+{
+	struct reading *r = arg;
+
+	r->sent = answer_table(r->files, of, r->fd);
+	return r->sent;
+}
+
+static bool answer_all(struct files *files, unsigned int pid, int fd)
+{
+	struct reading r = { files, fd, true };
+
+	const struct answer all = { .about = ABOUT_ALL };
+
+	mapped_files_each(pid, answer_mapped, &r);
+	return r.sent && write_all(fd, &all, sizeof(all));
+}
+
+static bool answer_name(const struct files *files, unsigned long long frame, int fd)
+{
+	unsigned int number = STACK_FRAME_FILE(frame);
+	struct answer a = { .about = ABOUT_NAME };
+	struct frame_name name = {};
+
+	if (number < STACK_FILES && files->at[number])
+		frame_file_name(files->at[number], STACK_FRAME_AT(frame), &name);
+	return write_all(fd, &a, sizeof(a)) && write_all(fd, &name, sizeof(name));
+}
+
+static bool answer(struct files *files, const struct question *q, int fd)
+{
+	switch (q->about) {
+	case ABOUT_NAME:
+		return answer_name(files, q->frame, fd);
+	case ABOUT_ALL:
+		return answer_all(files, q->pid, fd);
+	default:
+		return answer_table(files, &q->file, fd);
+	}
+}
+
+static void work(int fd)
+{
+	struct files *files = calloc(1, sizeof(*files));
+	struct question q;
+	struct reason why;
+
+	close_range(STDERR_FILENO + 1, fd - 1, 0); /* nobody waits for their end */
+	close_range(fd + 1, ~0U, 0);
+	unsetenv("DEBUGINFOD_URLS"); /* nothing is fetched from the network */
+	if (privilege_drop_but_reading(&why))
+		_exit(EXIT_PERMISSION); /* it reads hostile files: not with more privileges */
+	while (files && read_all(fd, &q, sizeof(q)))
+		if (!answer(files, &q, fd))
+			break;
+	_exit(0);
+}
+
+/* The tool's end. */
+
+int stack_deputy_start(struct stack_deputy *d)
+{
+	int ends[2], bytes = SEND_BYTES, err;
+
+	*d = (struct stack_deputy){ .fd = -1 };
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	/* tables are ready before the programs are; the kernel's limit may be less */
+	if (setsockopt(ends[1], SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)))
+		setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	d->pid = fork();
+	if (!d->pid) {
+		close(ends[0]);
+		signal(SIGINT, SIG_IGN);
+		signal(SIGTERM, SIG_IGN);
+		signal(SIGHUP, SIG_IGN);
+		signal(SIGUSR1, SIG_IGN);
+		work(ends[1]);
+	}
+	err = d->pid < 0 ? -errno : 0;
+	close(ends[1]);
+	d->fd = ends[0];
+	if (err) {
+		d->pid = 0;
+		stack_deputy_end(d);
+	}
+	return err;
+}
+
+void stack_deputy_end(struct stack_deputy *d)
+{
+	if (d->fd >= 0)
+		close(d->fd);
+	d->fd = -1;
+	if (d->pid > 0 && !kill(d->pid, SIGKILL))
+		while (waitpid(d->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	d->pid = 0;
+	free(d->got);
+	d->got = NULL;
+	d->got_n = d->got_cap = 0;
+}
+
+static int failed(struct stack_deputy *d)
+{
+	stack_deputy_end(d);
+	return -EPIPE;
+}
+
+static int ask(struct stack_deputy *d, const struct question *q)
+{
+	if (d->pid <= 0)
+		return -EPIPE;
+	return write_all(d->fd, q, sizeof(*q)) ? 0 : failed(d);
+}
+
+int stack_deputy_ask_all(struct stack_deputy *d, unsigned int pid)
+{
+	struct question q = { .about = ABOUT_ALL, .pid = pid };
+	int err = ask(d, &q);
+
+	d->all_asked += !err;
+	return err;
+}
+
+int stack_deputy_ask(struct stack_deputy *d, const struct sent_stack_file *file)
+{
+	struct question q = { .file = *file };
+
+	return ask(d, &q);
+}
+
+/* Bytes of the answer that is coming; 0: it is wrong. */
+static size_t answer_len(const struct stack_deputy *d)
+{
+	const struct answer *a = (const void *)d->got;
+
+	if (d->got_n < sizeof(*a))
+		return sizeof(*a);
+	if (a->n > UNWIND_ROWS || a->number >= STACK_FILES)
+		return 0;
+	return sizeof(*a) + (a->about == ABOUT_NAME ? sizeof(struct frame_name)
+						    : a->n * sizeof(struct unwind_row));
+}
+
+/* Reads what has come of an answer, waiting for at most @ms. 1: it is whole; 0: it is not; or
+ * -errno. */
+static int answer_read(struct stack_deputy *d, int ms)
+{
+	size_t len;
+	ssize_t n;
+	char *got;
+
+	while (d->pid > 0) {
+		len = answer_len(d);
+		if (!len)
+			return failed(d);
+		if (d->got_n == len && len == answer_len(d))
+			return 1;
+		if (len > d->got_cap) {
+			got = realloc(d->got, len);
+			if (!got)
+				return failed(d);
+			d->got = got;
+			d->got_cap = len;
+		}
+		if (poll(&(struct pollfd){ .fd = d->fd, .events = POLLIN }, 1, ms) <= 0)
+			return 0;
+		n = recv(d->fd, d->got + d->got_n, len - d->got_n, MSG_DONTWAIT);
+		if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
+			return failed(d);
+		d->got_n += n > 0 ? n : 0;
+	}
+	return -EPIPE;
+}
+
+/* Hands out the answer, unless it is a name. Returns what it is about. */
+static enum about answer_take(struct stack_deputy *d, stack_table_fn *fn, void *arg)
+{
+	const struct answer *a = (const void *)d->got;
+	struct stack_table t = { .key = a->key,
+				 .number = a->number,
+				 .state = a->state,
+				 .rows = (const void *)(a + 1),
+				 .n = a->n };
+
+	d->got_n = 0;
+	if (a->about == ABOUT_TABLE) {
+		memcpy(t.path, a->path, sizeof(t.path) - 1);
+		fn(arg, &t);
+	}
+	if (a->about == ABOUT_ALL && d->all_asked)
+		d->all_asked--;
+	return a->about;
+}
+
+int stack_deputy_tables(struct stack_deputy *d, stack_table_fn *fn, void *arg)
+{
+	int res;
+
+	while ((res = answer_read(d, 0)) > 0)
+		answer_take(d, fn, arg);
+	return res;
+}
+
+int stack_deputy_wait_all(struct stack_deputy *d, stack_table_fn *fn, void *arg)
+{
+	int res = 0;
+
+	while (d->all_asked && (res = answer_read(d, WAIT_ALL_MS)) > 0)
+		answer_take(d, fn, arg);
+	return res < 0 ? res : 0;
+}
+
+int stack_deputy_name(struct stack_deputy *d, unsigned long long frame, struct frame_name *ret_name,
+		      stack_table_fn *fn, void *arg)
+{
+	struct question q = { .about = ABOUT_NAME, .frame = frame };
+	bool named = false;
+	int err = ask(d, &q), res;
+
+	while (!err && !named) {
+		res = answer_read(d, WAIT_MS);
+		if (res < 0)
+			return res;
+		if (!res)
+			return failed(d);
+		named = answer_take(d, fn, arg) == ABOUT_NAME;
+		if (named)
+			memcpy(ret_name, d->got + sizeof(struct answer), sizeof(*ret_name));
+	}
+	if (err)
+		return err;
+	ret_name->function[FRAME_TEXT - 1] = ret_name->source[FRAME_TEXT - 1] = '\0';
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* stacks_text.h - user stacks as text: the tree of callers, lines for flame graphs, and what the
+ * stacks stand for. */
+#ifndef IOSTRATA_SHOW_STACKS_TEXT_H
+#define IOSTRATA_SHOW_STACKS_TEXT_H
+
+#include <stdio.h>
+
+#include "base/snapshot.h"
+#include "base/stacks.h"
+#include "base/text.h"
+#include "show/breakdown.h"
+
+/* Half the width of the 95 % interval around a share of @part in [0, 1], in percent. */
+double stacks_error(const struct stacks *s, double part);
+
+/* The callers of the operations with most time, if v->form.stacks; then how many stacks were taken,
+ * how they ended, and the error of shares. Nothing if no stacks were taken. Returns 0 or -ENOMEM.
+ */
+int stacks_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn);
+
+/* A line for each stack, operation and stratum: the frames from the outermost on, then its ns.
+ * Returns 0 or -errno. */
+int stacks_folded(FILE *f, const struct snapshot *sn);
+
+/* Writes ", 61 % of it called by save_rows (store.c:14)" for the operations of @r, or nothing. */
+void stacks_caller(char *dst, size_t cap, const struct snapshot *sn, const struct op_row *r);
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "stacks/frame_names.h"
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <libiberty/demangle.h>
+
+#include "funcs/demangle.h"
+
+struct frame_file {
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+};
+
+static const Dwfl_Callbacks callbacks = {
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+struct frame_file *frame_file_open(int fd, const char *path)
+{
+	struct frame_file *f = calloc(1, sizeof(*f));
+
+	if (f)
+		f->dwfl = dwfl_begin(&callbacks);
+	if (f && f->dwfl) {
+		dwfl_report_begin(f->dwfl);
+		f->module = dwfl_report_offline(f->dwfl, path, path, fd);
+		dwfl_report_end(f->dwfl, NULL, NULL);
+	}
+	if (f && f->module)
+		return f; /* the module has the descriptor */
+	close(fd);
+	frame_file_close(f);
+	return NULL;
+}
+
+void frame_file_close(struct frame_file *f)
+{
+	if (f && f->dwfl)
+		dwfl_end(f->dwfl);
+	free(f);
+}
+
+/* The address of place @at as libdwfl has it. Returns false if the file does not load the place. */
+static bool address_of(struct frame_file *f, uint64_t at, Dwarf_Addr *ret_address)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(f->module, &bias);
+	GElf_Phdr header;
+	size_t n;
+
+	if (!elf || elf_getphdrnum(elf, &n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (!gelf_getphdr(elf, i, &header) || header.p_type != PT_LOAD ||
+		    at - header.p_offset >= header.p_filesz)
+			continue;
+		*ret_address = at - header.p_offset + header.p_vaddr + bias;
+		return true;
+	}
+	return false;
+}
+
+/* Rust adds a hash to each name: "::h" and 16 digits. */
+static void hash_cut(char *name)
+{
+	char *hash = strrchr(name, ':');
+
+	if (hash && hash > name && !strncmp(hash - 1, "::h", 3) && strlen(hash + 1) == 17 &&
+	    strspn(hash + 2, "0123456789abcdef") == 16)
+		hash[-1] = '\0';
+}
+
+static void text_set(char to[FRAME_TEXT], const char *text)
+{
+	size_t len = strnlen(text, FRAME_TEXT - 1);
+
+	memcpy(to, text, len);
+	to[len] = '\0';
+}
+
+static void name_set(char name[FRAME_TEXT], const char *symbol)
+{
+	char text[DEMANGLED_LEN], *rust = NULL;
+
+	if (!strncmp(symbol, "_R", 2) && strlen(symbol) < FRAME_TEXT)
+		rust = rust_demangle(symbol, DMGL_NO_OPTS);
+	text_set(name, rust ? rust : demangle(symbol, false, text) ? text : symbol);
+	free(rust);
+	hash_cut(name);
+	name[strcspn(name, "@")] = '\0'; /* the version of a symbol */
+}
+
+/* The name of the innermost inlined function at @address, or NULL. */
+static const char *inlined_name(Dwarf_Die *unit, Dwarf_Addr address)
+{
+	Dwarf_Die *scopes = NULL;
+	const char *name = NULL;
+	int n = unit ? dwarf_getscopes(unit, address, &scopes) : 0;
+
+	for (int i = 0; i < n && !name; i++) {
+		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
+			break;
+		if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine) {
+			Dwarf_Attribute linkage;
+
+			name = dwarf_formstring(
+				dwarf_attr_integrate(&scopes[i], DW_AT_linkage_name, &linkage));
+			name = name ? name : dwarf_diename(&scopes[i]);
+		}
+	}
+	free(scopes);
+	return name;
+}
+
+void frame_file_name(struct frame_file *f, uint64_t at, struct frame_name *ret_name)
+{
+	Dwarf_Addr address, bias = 0;
+	const char *name, *source;
+	Dwfl_Line *line;
+	GElf_Off offset;
+	GElf_Sym symbol;
+	int number = 0;
+
+	*ret_name = (struct frame_name){};
+	if (!address_of(f, at, &address))
+		return;
+	name = inlined_name(dwfl_module_addrdie(f->module, address, &bias), address - bias);
+	if (!name)
+		name = dwfl_module_addrinfo(f->module, address, &offset, &symbol, NULL, NULL, NULL);
+	if (name)
+		name_set(ret_name->function, name);
+	line = dwfl_module_getsrc(f->module, address);
+	source = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
+	if (!source)
+		return;
+	text_set(ret_name->source, source);
+	ret_name->line = number > 0 ? number : 0;
+}

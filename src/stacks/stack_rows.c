@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "stacks/stack_rows.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "stacks/own_code.h"
+
+/* What tells two stacks apart: cut off after the last frame. */
+struct stack_key {
+	unsigned int end;
+	unsigned int by_frame_pointers;
+	unsigned long long frames[STACK_FRAMES];
+};
+
+struct stack_entry {
+	unsigned int number; /* from 1 on */
+	unsigned int n;
+	struct stack_key key;
+	UT_hash_handle hh;
+};
+
+struct known_frame {
+	unsigned long long frame;
+	struct stack_frame name;
+	UT_hash_handle hh;
+};
+
+static size_t key_len(unsigned int n)
+{
+	return offsetof(struct stack_key, frames) + n * sizeof(unsigned long long);
+}
+
+/* Returns 0, -ENOMEM, or -E2BIG: there are too many. */
+static int entry_of(struct stack_rows *r, const struct sent_stack *s, struct stack_entry **ret)
+{
+	unsigned int n = s->n < STACK_FRAMES ? s->n : STACK_FRAMES;
+	struct stack_key key = { .end = s->end, .by_frame_pointers = s->by_frame_pointers };
+	struct stack_entry *e;
+
+	memcpy(key.frames, s->frames, n * sizeof(*s->frames));
+	HASH_FIND(hh, r->stacks, &key, key_len(n), e);
+	if (!e) {
+		if (r->n == STACKS_MOST)
+			return -E2BIG;
+		e = calloc(1, sizeof(*e));
+		if (!e)
+			return -ENOMEM;
+		e->key = key;
+		e->n = n;
+		e->number = ++r->n;
+		HASH_ADD_KEYPTR(hh, r->stacks, &e->key, key_len(n), e);
+	}
+	*ret = e;
+	return 0;
+}
+
+/* How many operations a stack stands for: at least 1. */
+static double scale_of(const struct sent_stack *s)
+{
+	return s->total_ns < s->threshold_ns && s->total_ns ? (double)s->threshold_ns / s->total_ns
+							    : 1;
+}
+
+/* @x, rounded up or down so that the mean of many is @x. @carry has what was rounded so far. */
+static uint64_t whole_of(double x, double *carry)
+{
+	uint64_t n;
+
+	x += *carry;
+	n = x > 0 ? (uint64_t)x : 0;
+	*carry = x - n;
+	return n;
+}
+
+static void sums_of(const struct sent_stack *s, double scale, double *carry, struct op_sums *ret)
+{
+	bool failed = s->ret < 0 && s->ret >= -MAX_ERRNO;
+
+	*ret = (struct op_sums){ .count = whole_of(scale, carry) };
+	ret->errors = failed ? ret->count : 0;
+	ret->io_errors = failed && errno_is_io(-s->ret, s->kind) ? ret->count : 0;
+	if (!failed && (s->kind <= OP_WRITE || s->kind == OP_COPY))
+		ret->bytes = (uint64_t)(s->ret * scale);
+	ret->device_bytes = (uint64_t)(s->device_bytes * scale);
+	for (int st = 0; st < ST_N; st++) {
+		ret->strata[st] = (uint64_t)(s->strata[st] * scale);
+		ret->total_ns += ret->strata[st];
+	}
+}
+
+static void sums_note(struct stack_rows *r, const struct sent_stack *s, double scale)
+{
+	double weight = scale * s->total_ns;
+
+	r->sums.taken++;
+	r->sums.ended[s->end < STACK_END_N ? s->end : 0]++;
+	r->sums.by_frame_pointers += s->by_frame_pointers;
+	r->sums.sampled |= scale > 1;
+	r->weights += weight;
+	r->weights_squared += weight * weight;
+}
+
+int stack_rows_add(struct stack_rows *r, const struct sent_stack *s, const char *fs)
+{
+	struct op_key key = { .fs = s->fs, .op = s->kind };
+	double scale = scale_of(s);
+	struct stack_entry *e;
+	struct op_row *row;
+	struct op_sums sums;
+	int err;
+
+	sums_note(r, s, scale);
+	err = entry_of(r, s, &e);
+	if (err) {
+		r->sums.dropped++;
+		return err == -E2BIG ? 0 : err;
+	}
+	key.by[0] = e->number;
+	row = rows_op(&r->rows, &key);
+	if (!row)
+		return -ENOMEM;
+	if (!row->count)
+		strncpy(row->fs, fs, sizeof(row->fs) - 1);
+	sums_of(s, scale, &r->carry, &sums);
+	op_row_add(row, &sums);
+	row->max_ns = row->max_ns > s->total_ns ? row->max_ns : s->total_ns;
+	return hist_add(&row->hist, hist_bucket(s->total_ns), sums.count);
+}
+
+void stack_rows_file(struct stack_rows *r, unsigned int number, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (number < STACK_FILES && !r->libraries[number] && *path)
+		r->libraries[number] = strdup(slash ? slash + 1 : path);
+}
+
+static char *text_or_null(const char *text)
+{
+	return *text ? strdup(text) : NULL;
+}
+
+/* The name of @frame. A name that could not be looked up is not asked for again. Returns NULL if
+ * out of memory. */
+static const struct stack_frame *frame_named(struct stack_rows *r, unsigned long long frame,
+					     const struct opt_strings *hide, frame_name_fn *name,
+					     void *arg)
+{
+	unsigned int number = STACK_FRAME_FILE(frame);
+	struct frame_name text = {};
+	struct known_frame *k;
+
+	HASH_FIND(hh, r->frames, &frame, sizeof(frame), k);
+	if (k)
+		return &k->name;
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return NULL;
+	if (number && name(arg, frame, &text)) {
+		text = (struct frame_name){};
+		r->sums.nameless = true;
+	}
+	k->frame = frame;
+	k->name = (struct stack_frame){
+		.function = text_or_null(text.function),
+		.source = text_or_null(text.source),
+		.line = text.line,
+		.at = STACK_FRAME_AT(frame),
+		.library = number < STACK_FILES && r->libraries[number]
+				   ? strdup(r->libraries[number])
+				   : NULL,
+	};
+	k->name.hidden = frame_is_hidden(&k->name, hide);
+	HASH_ADD(hh, r->frames, frame, sizeof(k->frame), k);
+	return &k->name;
+}
+
+static void entries_free(struct stack_rows *r)
+{
+	struct stack_entry *e, *next;
+
+	HASH_ITER (hh, r->stacks, e, next) {
+		HASH_DEL(r->stacks, e);
+		free(e);
+	}
+	r->n = 0;
+}
+
+int stack_rows_take(struct stack_rows *r, const struct opt_strings *hide, frame_name_fn *name,
+		    void *arg, struct stacks **ret_stacks)
+{
+	struct stacks *to = calloc(1, sizeof(*to));
+	struct snapshot rows = {};
+	struct stack_entry *e;
+	int err = 0;
+
+	if (!to)
+		return -ENOMEM;
+	to->stacks = calloc(r->n + 1, sizeof(*to->stacks));
+	to->n = to->stacks ? r->n : 0;
+	err = to->stacks ? 0 : -ENOMEM;
+	for (e = r->stacks; e && !err; e = e->hh.next) {
+		struct stack *s = &to->stacks[e->number - 1];
+
+		s->end = e->key.end;
+		s->by_frame_pointers = e->key.by_frame_pointers;
+		s->frames = calloc(e->n + 1, sizeof(*s->frames));
+		for (unsigned int i = 0; i < e->n && s->frames && !err; i++) {
+			s->frames[i] = frame_named(r, e->key.frames[i], hide, name, arg);
+			err = s->frames[i] ? 0 : -ENOMEM;
+			s->n = i + 1;
+		}
+		err = s->frames ? err : -ENOMEM;
+		s->own = err ? -1 : stack_own_frame(s);
+	}
+	entries_free(r);
+	rows_take(&r->rows, &rows);
+	to->ops = rows.ops;
+	to->n_ops = rows.n_ops;
+	to->taken = r->sums.taken;
+	to->dropped = r->sums.dropped;
+	to->by_frame_pointers = r->sums.by_frame_pointers;
+	to->sampled = r->sums.sampled;
+	to->nameless = r->sums.nameless;
+	memcpy(to->ended, r->sums.ended, sizeof(to->ended));
+	to->samples = r->weights_squared > 0 ? r->weights * r->weights / r->weights_squared : 0;
+	r->sums = (struct stacks){ .nameless = r->sums.nameless };
+	r->weights = r->weights_squared = 0;
+	if (err) {
+		stacks_free(to);
+		return err;
+	}
+	*ret_stacks = to;
+	return 0;
+}
+
+void stack_rows_done(struct stack_rows *r)
+{
+	struct known_frame *k, *next;
+
+	entries_free(r);
+	HASH_ITER (hh, r->frames, k, next) {
+		HASH_DEL(r->frames, k);
+		free(k->name.function);
+		free(k->name.library);
+		free(k->name.source);
+		free(k);
+	}
+	for (unsigned int i = 0; i < STACK_FILES; i++)
+		free(r->libraries[i]);
+	rows_done(&r->rows);
+	*r = (struct stack_rows){};
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * stack_rows.h - adds up operations by their user stack, and names the frames at the end of the
+ * interval. Names come from the deputy; without it, frames have only their place.
+ */
+#ifndef IOSTRATA_STACKS_STACK_ROWS_H
+#define IOSTRATA_STACKS_STACK_ROWS_H
+
+#include "base/opts.h"
+#include "base/rows.h"
+#include "base/stacks.h"
+#include "stacks/frame_names.h"
+
+enum { STACKS_MOST = 1 << 16 /* different stacks in an interval */ };
+
+struct stack_entry;
+struct known_frame;
+
+struct stack_rows {
+	struct rows rows;
+	struct stack_entry *stacks; /* by frames and end */
+	size_t n;
+	struct known_frame *frames;   /* by frame; stay for the whole run */
+	char *libraries[STACK_FILES]; /* by number of the file; NULL: not known */
+	struct stacks sums;           /* only its sums */
+	double weights, weights_squared;
+	double carry; /* of rounding: see sums_of() */
+};
+
+/* Adds a stack of an operation on file system type @fs. Returns 0 or -ENOMEM. */
+int stack_rows_add(struct stack_rows *r, const struct sent_stack *s, const char *fs);
+
+/* Notes the path of the file with @number. */
+void stack_rows_file(struct stack_rows *r, unsigned int number, const char *path);
+
+/* Looks up the name of a frame of a file. Returns 0 or -errno. */
+typedef int frame_name_fn(void *arg, unsigned long long frame, struct frame_name *ret_name);
+
+/* Moves all stacks to @ret_stacks, freed by the caller; frames live as long as @r. @hide: see
+ * own_code.h. Returns 0 or -ENOMEM. */
+int stack_rows_take(struct stack_rows *r, const struct opt_strings *hide, frame_name_fn *name,
+		    void *arg, struct stacks **ret_stacks);
+
+void stack_rows_done(struct stack_rows *r);
+
+#endif

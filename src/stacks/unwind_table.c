@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * unwind_table.c - libdw evaluates the instructions of each function's entry (FDE); a row is a
+ * place from which on the rule is another. A place without a function has a row that says so: no
+ * caller is guessed.
+ */
+#include "stacks/unwind_table.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <gelf.h>
+
+#include "base/clock.h"
+
+/* Registers of x86-64 in DWARF. */
+enum { REG_FP = 6, REG_SP = 7, REG_RETURN = 16 };
+
+enum {
+	ROWS_MOST = UNWIND_ROWS / 2,
+	SEGMENTS_MOST = 16,
+	COMMON_MOST = 4096, /* common entries (CIE) */
+	/* of the start of a function: relative to its own place, signed, 4 bytes */
+	ENCODING = DW_EH_PE_pcrel | DW_EH_PE_sdata4,
+};
+
+#define TIME_MOST_NS (2ULL * NS_PER_S)
+
+/* A file on its way to a table. */
+struct making {
+	struct unwind_table *to;
+	Elf *elf;
+	Dwarf_CFI *cfi;
+	Elf_Data *data; /* .eh_frame, at @address */
+	GElf_Addr address, plt, plt_end;
+	GElf_Phdr segments[SEGMENTS_MOST]; /* with code */
+	int n_segments;
+	Dwarf_Off *usual; /* common entries whose functions have the usual encoding, ascending;
+			   * owned */
+	size_t n_usual;
+	uint64_t until_ns;
+};
+
+/* The place in the file of @address. Returns false if it is in no code. */
+static bool place_of(const struct making *m, GElf_Addr address, GElf_Addr *ret_at)
+{
+	for (int i = 0; i < m->n_segments; i++) {
+		const GElf_Phdr *s = &m->segments[i];
+
+		if (address - s->p_vaddr < s->p_filesz) {
+			*ret_at = address - s->p_vaddr + s->p_offset;
+			return *ret_at <= UINT32_MAX;
+		}
+	}
+	return false;
+}
+
+static int row_add(struct unwind_table *t, struct unwind_row row)
+{
+	size_t cap = t->cap ? 2 * t->cap : 1024;
+	struct unwind_row *rows;
+
+	if (t->n == ROWS_MOST)
+		return -E2BIG;
+	if (t->n == t->cap) {
+		rows = realloc(t->rows, cap * sizeof(*rows));
+		if (!rows)
+			return -ENOMEM;
+		t->rows = rows;
+		t->cap = cap;
+	}
+	t->rows[t->n++] = row;
+	return 0;
+}
+
+static bool same_rule(const struct unwind_row *a, const struct unwind_row *b)
+{
+	return a->rule == b->rule && a->cfa == b->cfa && a->fp == b->fp;
+}
+
+/* Whether @ops is a register and an offset that fits into a row. */
+static bool is_simple(const Dwarf_Op *ops, size_t n, int *ret_reg, long *ret_offset)
+{
+	if (n != 1)
+		return false;
+	if (ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31) {
+		*ret_reg = ops[0].atom - DW_OP_breg0;
+		*ret_offset = (long)ops[0].number;
+	} else if (ops[0].atom == DW_OP_bregx) {
+		*ret_reg = (int)ops[0].number;
+		*ret_offset = (long)ops[0].number2;
+	} else {
+		return false;
+	}
+	return *ret_offset >= INT16_MIN && *ret_offset <= INT16_MAX;
+}
+
+static void set_cfa(const struct making *m, Dwarf_Frame *frame, GElf_Addr at,
+		    struct unwind_row *row)
+{
+	Dwarf_Op *ops;
+	long offset;
+	size_t n;
+	int reg;
+
+	if (dwarf_frame_cfa(frame, &ops, &n))
+		return;
+	if (!is_simple(ops, n, &reg, &offset)) {
+		if (n > 1 && at >= m->plt && at < m->plt_end)
+			row->rule = UNWIND_PLT;
+		return;
+	}
+	if (reg != REG_SP && reg != REG_FP)
+		return;
+	row->rule = reg == REG_SP ? UNWIND_SP : UNWIND_FP;
+	row->cfa = offset;
+}
+
+/* Where the caller's frame pointer is saved. If no row can say it, neither can the rule. */
+static void set_fp(Dwarf_Frame *frame, struct unwind_row *row)
+{
+	Dwarf_Op *ops, memory[3];
+	long offset;
+	size_t n;
+
+	if (dwarf_frame_register(frame, REG_FP, memory, &ops, &n) || !ops)
+		return;
+	if (!n) /* the same as here, or not known: then no caller uses it */
+		return;
+	if (n == 2 && ops[0].atom == DW_OP_call_frame_cfa && ops[1].atom == DW_OP_plus_uconst) {
+		offset = (long)ops[1].number;
+		if (!(offset % 8) && offset / 8 >= INT8_MIN && offset / 8 < 0) {
+			row->fp = offset / 8;
+			return;
+		}
+	}
+	row->rule = UNWIND_UNKNOWN;
+}
+
+/* The return address is where rows say, right below the CFA; or there is none: the outermost. */
+static void set_return(Dwarf_Frame *frame, struct unwind_row *row)
+{
+	Dwarf_Op *ops, memory[3];
+	size_t n;
+
+	if (dwarf_frame_register(frame, REG_RETURN, memory, &ops, &n))
+		return;
+	if (!n && ops == memory)
+		row->rule = UNWIND_LAST;
+	else if (n != 2 || ops[0].atom != DW_OP_call_frame_cfa ||
+		 ops[1].atom != DW_OP_plus_uconst || (long)ops[1].number != -8)
+		row->rule = UNWIND_UNKNOWN;
+}
+
+/* The rows of a function. */
+static int function_add(struct making *m, GElf_Addr from, GElf_Addr to)
+{
+	GElf_Addr at = from, place;
+	int err = 0;
+
+	while (at < to && !err) {
+		Dwarf_Addr begin, end = to;
+		struct unwind_row row = {};
+		Dwarf_Frame *frame;
+		bool is_signal;
+
+		if (clock_ns() > m->until_ns)
+			return -E2BIG;
+		if (dwarf_cfi_addrframe(m->cfi, at, &frame))
+			break;
+		dwarf_frame_info(frame, &begin, &end, &is_signal);
+		set_cfa(m, frame, at, &row);
+		set_fp(frame, &row);
+		set_return(frame, &row);
+		free(frame);
+		if (!place_of(m, at, &place))
+			break;
+		row.at = place;
+		err = row_add(m->to, row);
+		if (end <= at)
+			break;
+		at = end;
+	}
+	if (!err && place_of(m, to - 1, &place) && place < UINT32_MAX)
+		err = row_add(m->to, (struct unwind_row){ .at = place + 1 });
+	return err;
+}
+
+static size_t encoded_len(unsigned char encoding)
+{
+	switch (encoding & 0xf) {
+	case DW_EH_PE_absptr:
+	case DW_EH_PE_udata8:
+	case DW_EH_PE_sdata8:
+		return 8;
+	case DW_EH_PE_udata4:
+	case DW_EH_PE_sdata4:
+		return 4;
+	case DW_EH_PE_udata2:
+	case DW_EH_PE_sdata2:
+		return 2;
+	default:
+		return SIZE_MAX;
+	}
+}
+
+/* Whether functions of this common entry (CIE) have the usual encoding. */
+static bool is_usual(const Dwarf_CIE *cie)
+{
+	const uint8_t *data = cie->augmentation_data;
+	size_t left = cie->augmentation_data_size, skip;
+
+	for (const char *c = cie->augmentation; *c; c++) {
+		if (*c == 'z' || *c == 'S' || *c == 'B')
+			continue;
+		if (!data || !left)
+			return false;
+		if (*c == 'R')
+			return *data == ENCODING;
+		skip = *c == 'L' ? 1 : *c == 'P' ? 1 + encoded_len(*data) : SIZE_MAX;
+		if (skip > left || !skip)
+			return false;
+		data += skip;
+		left -= skip;
+	}
+	return false;
+}
+
+/* Notes a common entry, if it is usual. The others are few. */
+static int common_add(struct making *m, Dwarf_Off offset, const Dwarf_CIE *cie)
+{
+	Dwarf_Off *usual;
+
+	if (!is_usual(cie))
+		return 0;
+	if (m->n_usual == COMMON_MOST)
+		return -E2BIG;
+	usual = realloc(m->usual, (m->n_usual + 1) * sizeof(*usual));
+	if (!usual)
+		return -ENOMEM;
+	usual[m->n_usual++] = offset;
+	m->usual = usual;
+	return 0;
+}
+
+static int offset_order(const void *a, const void *b)
+{
+	const Dwarf_Off *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int entry_add(struct making *m, Dwarf_Off offset, const Dwarf_CFI_Entry *entry)
+{
+	const uint8_t *start = entry->fde.start, *data = m->data->d_buf;
+	uint32_t len;
+	int32_t from;
+	GElf_Addr at;
+
+	if (dwarf_cfi_cie_p((Dwarf_CFI_Entry *)entry))
+		return common_add(m, offset, &entry->cie);
+	if (!bsearch(&entry->fde.CIE_pointer, m->usual, m->n_usual, sizeof(*m->usual),
+		     offset_order) ||
+	    entry->fde.end - start < (ptrdiff_t)(sizeof(from) + sizeof(len)))
+		return 0;
+	memcpy(&from, start, sizeof(from));
+	memcpy(&len, start + sizeof(from), sizeof(len));
+	at = m->address + (start - data) + from;
+	return len ? function_add(m, at, at + len) : 0;
+}
+
+/* A common entry comes before the functions that refer to it. */
+static int entries_add(struct making *m)
+{
+	const unsigned char *ident = (const unsigned char *)elf_getident(m->elf, NULL);
+	Dwarf_Off offset = 0, next;
+	Dwarf_CFI_Entry entry;
+	int res, err = 0;
+
+	while (!err && (res = dwarf_next_cfi(ident, m->data, true, offset, &next, &entry)) != 1) {
+		if (!res)
+			err = entry_add(m, offset, &entry);
+		if (next == (Dwarf_Off)-1 || next <= offset)
+			break;
+		offset = next;
+	}
+	return err;
+}
+
+static bool sections_find(struct making *m)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	const char *name;
+	size_t names;
+
+	if (elf_getshdrstrndx(m->elf, &names))
+		return false;
+	while ((section = elf_nextscn(m->elf, section))) {
+		if (!gelf_getshdr(section, &header))
+			continue;
+		name = elf_strptr(m->elf, names, header.sh_name);
+		if (!name || header.sh_type == SHT_NOBITS)
+			continue;
+		if (!strcmp(name, ".eh_frame")) {
+			m->data = elf_rawdata(section, NULL);
+			m->address = header.sh_addr;
+		} else if (!strcmp(name, ".plt")) {
+			m->plt = header.sh_addr;
+			m->plt_end = header.sh_addr + header.sh_size;
+		}
+	}
+	return m->data && m->data->d_buf;
+}
+
+static void segments_find(struct making *m)
+{
+	GElf_Phdr header;
+	size_t n;
+
+	if (elf_getphdrnum(m->elf, &n))
+		return;
+	for (size_t i = 0; i < n && m->n_segments < SEGMENTS_MOST; i++)
+		if (gelf_getphdr(m->elf, i, &header) && header.p_type == PT_LOAD &&
+		    header.p_flags & PF_X)
+			m->segments[m->n_segments++] = header;
+}
+
+static int row_order(const void *a, const void *b)
+{
+	const struct unwind_row *x = a, *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return (x->rule != UNWIND_UNKNOWN) - (y->rule != UNWIND_UNKNOWN);
+}
+
+/* Orders the rows, and drops those that say nothing new. Where the end of a function is the start
+ * of the next, the start stays: it is the last of its place. */
+static void rows_tidy(struct unwind_table *t)
+{
+	size_t n = 0;
+
+	qsort(t->rows, t->n, sizeof(*t->rows), row_order);
+	for (size_t i = 0; i < t->n; i++) {
+		if (i + 1 < t->n && t->rows[i + 1].at == t->rows[i].at)
+			continue;
+		if (n && same_rule(&t->rows[n - 1], &t->rows[i]))
+			continue;
+		t->rows[n++] = t->rows[i];
+	}
+	t->n = n;
+}
+
+static bool is_for_here(Elf *elf)
+{
+	GElf_Ehdr header;
+
+	return elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header) &&
+	       header.e_machine == EM_X86_64 && header.e_ident[EI_CLASS] == ELFCLASS64;
+}
+
+int unwind_table_make(struct unwind_table *t, int fd)
+{
+	struct making m = { .to = t, .until_ns = clock_ns() + TIME_MOST_NS };
+	int err = 0;
+
+	*t = (struct unwind_table){};
+	elf_version(EV_CURRENT);
+	m.elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!m.elf || !is_for_here(m.elf)) {
+		elf_end(m.elf);
+		return -ENOEXEC;
+	}
+	segments_find(&m);
+	if (sections_find(&m))
+		m.cfi = dwarf_getcfi_elf(m.elf);
+	if (m.cfi)
+		err = entries_add(&m);
+	free(m.usual);
+	dwarf_cfi_end(m.cfi);
+	elf_end(m.elf);
+	if (err)
+		unwind_table_done(t);
+	else if (t->n)
+		rows_tidy(t);
+	return err;
+}
+
+void unwind_table_done(struct unwind_table *t)
+{
+	free(t->rows);
+	*t = (struct unwind_table){};
+}

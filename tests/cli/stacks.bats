@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# User stacks: the functions of planted programs have their share of the operations, however the programs are built.
+# shellcheck disable=SC2154,SC2030,SC2031,SC2016 # bats sets them; jq and sh have dollars of their own
+
+load lib
+
+setup() {
+	begin_in_dir
+	stacks_work || skip "this kernel cannot walk user stacks"
+}
+
+teardown() { end_in_dir; }
+
+# A kernel that cannot says why; the test at the end looks at that.
+stacks_work() { [[ $("$iostrata" breakdown --by function -D 0.1 2>&1) != *"user stacks cannot be taken"* ]]; }
+
+# store ROUNDS CFLAGS...: builds the program with them, and starts it; it waits for a line into $tmp/go.
+store() {
+	local rounds=$1
+	shift
+	cc -O2 "$@" -pthread -o "$dir/store" tests/store.c
+	mkfifo "$tmp/go"
+	spawn bash -c 'exec "$0" "$1" "$2" ${4:+"$4"} <"$3"' "$dir/store" "$dir/f" "$rounds" "$tmp/go" "${library:-}"
+	exec 8<>"$tmp/go"
+}
+
+# traced ARGS...: traces it to its end; JSON in $tmp/out.
+traced() {
+	start breakdown -j --all-stacks -p "$spawned_pid" "$@"
+	echo >&8
+	ends_within 60
+	exec 8>&-
+}
+
+syncs_of() {
+	jq --arg key "$1" '[.ops[] | select(.op == "fsync" and .key == $key) | .count] | add // 0' "$tmp/out"
+}
+
+# Of 404 syncs save_rows makes 303, and each has a known caller.
+shares_are_right() { # KEY-OF-ROWS KEY-OF-INDEX
+	local rows index
+	rows=$(syncs_of "$1") index=$(syncs_of "$2")
+	json '[.ops[] | select(.op == "fsync") | .count] | add == 404' "$tmp/out"
+	((rows + index == 404)) || { jq -c '.stacks.ends, (.ops[] | {op, key, count})' "$tmp/out"; return 1; }
+	((rows == 303))
+}
+
+@test "--by function: a program with frame pointers" {
+	store 101 -g -fno-omit-frame-pointer
+	traced --by function
+	shares_are_right "save_rows [store]" "save_index [store]"
+}
+
+@test "--by line: a program without frame pointers" {
+	store 101 -g -fomit-frame-pointer
+	traced --by line
+	rows=$(grep -n 'sum += fdatasync' tests/store.c) index=$(grep -n 'return fdatasync' tests/store.c)
+	shares_are_right "save_rows (store.c:${rows%%:*})" "save_index (store.c:${index%%:*})"
+}
+
+@test "--by function: a static program, and one that is not position-independent" {
+	store 101 -g -static -DSTATIC
+	traced --by function
+	shares_are_right "save_rows [store]" "save_index [store]"
+	rm "$tmp/go"
+	store 101 -g -no-pie
+	traced --by function
+	shares_are_right "save_rows [store]" "save_index [store]"
+}
+
+@test "--by function: a stripped program has places for names" {
+	store 101 -s
+	traced --by function
+	mapfile -t keys < <(jq -r '[.ops[] | select(.op == "fsync" and (.key | startswith("0x")))] |
+		sort_by(-.count) | .[].key' "$tmp/out")
+	((${#keys[@]} == 2))
+	shares_are_right "${keys[@]}"
+}
+
+@test "--by function: a library that is loaded later; --by library; --hide takes its caller" {
+	cc -O2 -g -shared -fPIC -DLIBRARY -o "$dir/libsave.so.1" tests/store.c
+	library=$dir/libsave.so.1
+	# its table is made when a stack has met it: the first stacks end there, and are counted
+	store 1009 -g
+	traced --by function
+	rows=$(syncs_of "save_rows [libsave.so.1]") index=$(syncs_of "save_index [libsave.so.1]")
+	json '[.ops[] | select(.op == "fsync") | .count] | add == 4036' "$tmp/out"
+	((rows + index > 101 && 100 * rows >= 73 * (rows + index) && 100 * rows <= 77 * (rows + index)))
+	rm "$tmp/go"
+	store 1009 -g
+	traced --by library
+	(($(syncs_of libsave.so.1) > 101))
+	rm "$tmp/go"
+	store 1009 -g
+	traced --by function --hide libsave
+	(($(syncs_of "down [store]") > 101))
+}
+
+@test "--by function: no stack of another thread" {
+	store 211,211 -g
+	traced --by function
+	jq -e '[.ops[] | select(.op == "fsync" and .key == "save_other [store]")] | length == 1' "$tmp/out"
+	rows=$(syncs_of "save_rows [store]") index=$(syncs_of "save_index [store]")
+	((rows + index == 844 && rows == 633))
+}
+
+@test "--by function: a program whose file is deleted" {
+	store 101 -g
+	rm "$dir/store"
+	traced --by function
+	shares_are_right "save_rows [store]" "save_index [store]"
+}
+
+@test "--stacks: the tree has all callers, and JSON each frame" {
+	store 101 -g
+	start breakdown --stacks --all-stacks -p "$spawned_pid"
+	echo >&8
+	ends_within 60
+	exec 8>&-
+	tr -s ' \n' ' ' <"$tmp/out" >"$tmp/text"
+	grep -q 'called by save_rows (store.c' "$tmp/text"
+	grep -qE 'called by: fsync ext4, |called by: fsync [a-z0-9]+, ' "$tmp/text"
+	grep -qE 'save_rows \(store.c:[0-9]+\) .*down \(store.c:[0-9]+\) x9 .*main \(store.c:[0-9]+\)' "$tmp/text"
+	grep -qE 'the stacks of [0-9,]+ operations were taken' "$tmp/text"
+	rm "$tmp/go"
+	store 101 -g
+	traced --stacks
+	jq -e '.stacks.list | map(select(.op == "fsync" and .end == "whole") | [.frames[].function] |
+		select(index("save_rows") and index("main"))) | length > 0' "$tmp/out"
+	jq -e '.stacks | .taken == ([.ends[].count] | add) and (.sampled | not) and .lost == 0' "$tmp/out"
+}
+
+@test "--folded: each stratum of each stack is a line, and the sum is the time" {
+	store 101 -g
+	start breakdown --folded --all-stacks --op fsync -p "$spawned_pid"
+	echo >&8
+	ends_within 60
+	exec 8>&-
+	not grep -vE ' [0-9]+$' "$tmp/out"
+	grep -qE ';main;(down;){9}save_rows;fdatasync;fsync [a-z0-9]+;[a-z]+ [0-9]+$' "$tmp/out"
+}
+
+@test "user stacks: what cannot be is refused" {
+	expect 2 breakdown --stacks --by file -D 0.1
+	says "--stacks and --by exclude one another"
+	expect 2 breakdown --hide libc -D 0.1
+	says "--hide is for --by function"
+	expect 2 breakdown --by function -T vfs -D 0.1
+	says "user stacks are those of whole operations"
+	expect 2 record --by function -o "$dir/r" -D 0.1
+	says "--by function is not for recordings" "breakdown --by function"
+}
+
+@test "user stacks: the process that reads programs has few capabilities, and none to trace" {
+	start breakdown --by function -D 60
+	mapfile -t children < <(pgrep -P "$pid")
+	((${#children[@]} == 1))
+	reader=/proc/${children[0]}
+	caps=$(awk '/^CapPrm/ { print $2 }' "$reader/status")
+	# DAC_READ_SEARCH, SYS_PTRACE, CHECKPOINT_RESTORE
+	((0x$caps == (1 << 2 | 1 << 19 | 1 << 40)))
+	grep -qx "NoNewPrivs:.1" "$reader/status"
+	grep -qx "Seccomp:.2" "$reader/status"
+	[[ $(awk '/^Uid/ { print $3 }' "$reader/status") != 0 ]]
+	not grep -qs bpf <(ls -l "$reader/fd")
+	kill -9 "$pid"
+	wait_until test ! -e "$reader"
+}

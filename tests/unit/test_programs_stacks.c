@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * User stacks, by the programs of src/bpf in a machine that is made up: which frames, how each
+ * stack ends, and which operations are drawn. The stack is the test's own memory.
+ */
+#include "kernel/machine.h"
+
+enum {
+	CODE = 0x70000,   /* of the mapping */
+	IN_FILE = 0x1000, /* place of the mapping in its file */
+	NUMBER = 7,
+};
+
+static struct ktask task;
+static struct kfile file, program;
+static struct vm_area_struct area;
+static u64 stack[64];
+static u64 ip, sp, fp; /* of the thread in user space */
+
+static int takes_stack(void *ctx, u32 i)
+{
+	return i ? -1 : on_stack(ctx);
+}
+
+static void start(void)
+{
+	machine_start();
+	conf.stacks = 1;
+	MAP(unwind_files, 16);
+	MAP_ARRAY(unwind_rows, 64);
+	task_init(&task, 1201, 1207, "store", 0);
+	file_init(&file, "ext4", 0x800001, 17, S_IFREG);
+	file_init(&program, "ext4", 0x800001, 19, S_IFREG);
+	cpu_is(1, &task);
+	area = (struct vm_area_struct){ .vm_start = CODE,
+					.vm_end = CODE + 0x10000,
+					.vm_pgoff = IN_FILE >> 12,
+					.vm_file = &program.f };
+	machine.vma = &area;
+	machine.goes_on = takes_stack;
+	memset(stack, 0, sizeof(stack));
+	ip = CODE + 0x110;
+	sp = fp = (u64)stack;
+}
+
+/* The thread reads, which takes @ns. */
+static void reads(u64 ns)
+{
+	sys_enter(NR_READ, 3, 0, 4096, 0);
+	task.regs.ip = ip;
+	task.regs.sp = sp;
+	task.regs.bp = fp;
+	vfs_in(OP_READ, &file);
+	tick(ns);
+	vfs_out(OP_READ, 4096);
+	sys_exit(4096);
+}
+
+static u32 sent(u8 what, const void **ret_last)
+{
+	u32 n = 0;
+
+	for (const struct message *m = messages; m; m = m->next) {
+		if (m->ring != &stacks || *(const u8 *)m->data != what)
+			continue;
+		if (!n++)
+			*ret_last = m->data;
+	}
+	return n;
+}
+
+static const struct sent_stack *last_stack(u32 n)
+{
+	const void *last = NULL;
+
+	assert_int_equal(sent(SENT_STACK, &last), n);
+	return last;
+}
+
+static void file_known(u32 n)
+{
+	struct unwind_key key = { .ino = 19, .dev = program.inode.i_sb->s_dev };
+	struct unwind_file f = { .number = NUMBER, .first = 3, .n = n };
+
+	bpf_map_update_elem(&unwind_files, &key, &f, 0);
+}
+
+static void row(u32 i, u32 at, u8 rule, short cfa, signed char saved)
+{
+	struct unwind_row r = { .at = at, .rule = rule, .cfa = cfa, .fp = saved };
+	u32 key = 3 + i;
+
+	memcpy(bpf_map_lookup_elem(&unwind_rows, &key), &r, sizeof(r));
+}
+
+/* A file is told once. Until its table is there, stacks end in it. */
+static void test_new_file(void **state)
+{
+	const struct sent_stack_file *f;
+	const struct sent_stack *s;
+	const void *last = NULL;
+
+	(void)state;
+	start();
+	reads(11);
+	reads(13);
+	s = last_stack(2);
+	assert_int_equal(s->end, STACK_NOT_READY);
+	assert_int_equal(s->n, 0);
+	assert_int_equal(s->total_ns, 13);
+	assert_int_equal(sent(SENT_STACK_FILE, &last), 1);
+	f = last;
+	assert_int_equal(f->key.ino, 19);
+	assert_int_equal(f->start, CODE);
+	assert_int_equal(f->end, CODE + 0x10000);
+	assert_int_equal(f->pid, 1201);
+}
+
+/* Three functions: one without a frame, one that saves the frame pointer, and the outermost. */
+static void test_rows(void **state)
+{
+	const struct sent_stack *s;
+
+	(void)state;
+	start();
+	file_known(4);
+	row(0, IN_FILE + 0x100, UNWIND_SP, 8, 0);
+	row(1, IN_FILE + 0x200, UNWIND_SP, 32, -2);
+	row(2, IN_FILE + 0x300, UNWIND_FP, 16, -2);
+	row(3, IN_FILE + 0x400, UNWIND_LAST, 0, 0);
+	stack[0] = CODE + 0x210;     /* return address of the first */
+	stack[3] = (u64)&stack[10];  /* the second saves the frame pointer */
+	stack[4] = CODE + 0x300 + 1; /* its caller calls with its first byte */
+	stack[10] = 0x1234;
+	stack[11] = CODE + 0x410;
+	fp = 0;
+	reads(17);
+	s = last_stack(1);
+	assert_int_equal(s->end, STACK_WHOLE);
+	assert_int_equal(s->n, 4);
+	assert_int_equal(s->frames[0], STACK_FRAME((u64)NUMBER, IN_FILE + 0x110));
+	assert_int_equal(s->frames[1], STACK_FRAME((u64)NUMBER, IN_FILE + 0x20f));
+	assert_int_equal(s->frames[2], STACK_FRAME((u64)NUMBER, IN_FILE + 0x300));
+	assert_int_equal(s->frames[3], STACK_FRAME((u64)NUMBER, IN_FILE + 0x40f));
+	assert_int_equal(s->by_frame_pointers, 0);
+	assert_int_equal(s->kind, OP_READ);
+	assert_int_equal(s->pid, 1201);
+	assert_int_equal(s->tid, 1207);
+	assert_int_equal(s->total_ns, 17);
+	assert_int_equal(s->ret, 4096);
+	assert_int_equal(s->strata[ST_VFS] + s->strata[ST_SYSCALL] + s->strata[ST_FS], 17);
+	for (int st = ST_FS + 1; st < ST_N; st++)
+		assert_int_equal(s->strata[st], 0);
+}
+
+/* Where no rule is known, there is no caller. */
+static void test_no_rule(void **state)
+{
+	(void)state;
+	start();
+	file_known(1);
+	row(0, IN_FILE + 0x100, UNWIND_UNKNOWN, 0, 0);
+	reads(5);
+	assert_int_equal(last_stack(1)->end, STACK_EXPRESSION);
+	ip = CODE + 0x10; /* before the first row */
+	reads(5);
+	assert_int_equal(last_stack(2)->end, STACK_EXPRESSION);
+	assert_int_equal(last_stack(2)->n, 1);
+}
+
+/* A file without rows is walked by frame pointers, as long as they look like some. */
+static void test_frame_pointers(void **state)
+{
+	const struct sent_stack *s;
+
+	(void)state;
+	start();
+	file_known(0);
+	stack[0] = (u64)&stack[8];
+	stack[1] = CODE + 0x210;
+	stack[8] = (u64)stack - 8; /* below */
+	stack[9] = CODE + 0x310;
+	reads(5);
+	s = last_stack(1);
+	assert_int_equal(s->n, 3);
+	assert_int_equal(s->end, STACK_NO_ROWS);
+	assert_int_equal(s->by_frame_pointers, 1);
+	fp = 3; /* no frame pointer at all */
+	reads(5);
+	s = last_stack(2);
+	assert_int_equal(s->n, 1);
+	assert_int_equal(s->end, STACK_NO_ROWS);
+	assert_int_equal(s->by_frame_pointers, 0);
+}
+
+static void test_other_ends(void **state)
+{
+	(void)state;
+	start();
+	machine.vma_busy = 1;
+	reads(5);
+	assert_int_equal(last_stack(1)->end, STACK_BUSY);
+	ip = CODE - 1;
+	reads(5);
+	assert_int_equal(last_stack(2)->end, STACK_OUTSIDE);
+	ip = CODE + 0x110;
+	area.vm_file = NULL;
+	fp = 0;
+	reads(5);
+	assert_int_equal(last_stack(3)->end, STACK_OUTSIDE);
+	assert_int_equal(last_stack(3)->frames[0], STACK_FRAME(0ULL, CODE + 0x110));
+}
+
+/* A stack that never ends has as many frames as there is room for. */
+static void test_deep(void **state)
+{
+	(void)state;
+	start();
+	file_known(1);
+	row(0, IN_FILE + 0x100, UNWIND_FP, 16, 0);
+	stack[1] = CODE + 0x110;
+	reads(5);
+	assert_int_equal(last_stack(1)->n, STACK_FRAMES);
+	assert_int_equal(last_stack(1)->end, STACK_DEEP);
+}
+
+/* An operation of a tenth of the threshold is drawn with a tenth of all random numbers. */
+static void test_drawn(void **state)
+{
+	(void)state;
+	start();
+	live.stack_ns = 1000;
+	machine.random = 0x19999999;
+	reads(100);
+	assert_int_equal(last_stack(1)->threshold_ns, 1000);
+	machine.random = 0x1999999b;
+	reads(100);
+	last_stack(1);
+	machine.random = ~0U;
+	reads(1000);
+	last_stack(2);
+}
+
+static void test_no_room(void **state)
+{
+	(void)state;
+	start();
+	ring_room = 0;
+	reads(29);
+	last_stack(0);
+	assert_int_equal(live.stacks_lost, 1);
+	assert_int_equal(live.stacks_lost_ns, 29);
+	assert_int_equal(ops_counted(OP_READ, NULL).count, 1);
+}
+
+static void test_off(void **state)
+{
+	(void)state;
+	start();
+	conf.stacks = 0;
+	reads(29);
+	last_stack(0);
+	assert_int_equal(ops_counted(OP_READ, NULL).count, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_new_file, machine_stop),
+		cmocka_unit_test_teardown(test_rows, machine_stop),
+		cmocka_unit_test_teardown(test_no_rule, machine_stop),
+		cmocka_unit_test_teardown(test_frame_pointers, machine_stop),
+		cmocka_unit_test_teardown(test_other_ends, machine_stop),
+		cmocka_unit_test_teardown(test_deep, machine_stop),
+		cmocka_unit_test_teardown(test_drawn, machine_stop),
+		cmocka_unit_test_teardown(test_no_room, machine_stop),
+		cmocka_unit_test_teardown(test_off, machine_stop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

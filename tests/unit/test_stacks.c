@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * User stacks in user space: tables of this test's own file, names by the deputy, sums by stack,
+ * the program's own code, rows by function, and text.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/rows.h"
+#include "base/stacks.h"
+#include "show/stacks_text.h"
+#include "stacks/own_code.h"
+#include "run/stack_deputy.h"
+#include "stacks/stack_join.h"
+#include "stacks/stack_rows.h"
+#include "stacks/unwind_table.h"
+
+/* A function known by its name. */
+__attribute__((noinline, used)) int function_to_find(int n)
+{
+	return n * 3;
+}
+
+/* The mapping of this test's code. */
+static struct sent_stack_file own_code(void)
+{
+	struct sent_stack_file of = { .what = SENT_STACK_FILE, .pid = getpid() };
+	unsigned long long at = (unsigned long long)(uintptr_t)function_to_find;
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long long start, end, ino;
+	unsigned int major, minor;
+	char line[1024];
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx-%llx %*s %*x %x:%x %llu", &start, &end, &major, &minor,
+			   &ino) != 5 ||
+		    at < start || at >= end)
+			continue;
+		of.start = start;
+		of.end = end;
+		of.key.ino = ino;
+		of.key.dev = major << 20 | minor;
+	}
+	fclose(f);
+	assert_true(of.start);
+	return of;
+}
+
+static unsigned long long place_of(uintptr_t address)
+{
+	struct sent_stack_file of = own_code();
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long long start, offset, at = 0;
+	char line[1024];
+
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%llx-%*x %*s %llx", &start, &offset) == 2 && start == of.start)
+			at = address - start + offset;
+	fclose(f);
+	return at;
+}
+
+static const struct unwind_row *row_at(const struct unwind_row *rows, size_t n,
+				       unsigned long long at)
+{
+	const struct unwind_row *found = NULL;
+
+	for (size_t i = 0; i < n && rows[i].at <= at; i++)
+		found = &rows[i];
+	return found;
+}
+
+/* At the first instruction of a function, only the return address is on the stack. */
+static void a_table_of_this_file(void **state)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+	struct unwind_table t;
+	const struct unwind_row *row;
+
+	(void)state;
+	assert_int_equal(unwind_table_make(&t, fd), 0);
+	assert_true(t.n > 1009);
+	for (size_t i = 1; i < t.n; i++)
+		assert_true(t.rows[i - 1].at < t.rows[i].at);
+	row = row_at(t.rows, t.n, place_of((uintptr_t)function_to_find));
+	assert_non_null(row);
+	assert_int_equal(row->rule, UNWIND_SP);
+	assert_int_equal(row->cfa, 8);
+	assert_int_equal(row->fp, 0);
+	unwind_table_done(&t);
+	close(fd);
+}
+
+static int file_with(const void *data, size_t len)
+{
+	int fd = memfd_create("elf", MFD_CLOEXEC);
+
+	assert_int_equal(write(fd, data, len), len);
+	return fd;
+}
+
+/* A file that is none, or is cut off anywhere, gives an error or a table, and no more. */
+static void hostile_files(void **state)
+{
+	static char bytes[1 << 20];
+	int own = open("/bin/true", O_RDONLY), fd;
+	ssize_t n = read(own, bytes, sizeof(bytes));
+	struct unwind_table t;
+
+	(void)state;
+	close(own);
+	assert_true(n > 1009);
+	fd = file_with("no ELF file", 11);
+	assert_int_equal(unwind_table_make(&t, fd), -ENOEXEC);
+	close(fd);
+	for (ssize_t len = 1; len < n; len += n / 101) {
+		fd = file_with(bytes, len);
+		if (!unwind_table_make(&t, fd))
+			unwind_table_done(&t);
+		close(fd);
+	}
+	for (ssize_t at = 0; at < n; at += n / 211) {
+		bytes[at] ^= 0x55;
+		fd = file_with(bytes, n);
+		if (!unwind_table_make(&t, fd))
+			unwind_table_done(&t);
+		close(fd);
+	}
+}
+
+struct got {
+	struct stack_table table;
+	unsigned int n;
+	unsigned int rule;
+};
+
+static void on_table(void *arg, const struct stack_table *t)
+{
+	struct got *got = arg;
+	const struct unwind_row *row = row_at(t->rows, t->n, place_of((uintptr_t)function_to_find));
+
+	got->table = *t;
+	got->rule = row ? row->rule : UNWIND_UNKNOWN;
+	got->n++;
+}
+
+static void tables_wait(struct stack_deputy *d, struct got *got, unsigned int n)
+{
+	for (int i = 0; i < 1000 && got->n < n; i++) {
+		assert_int_equal(stack_deputy_tables(d, on_table, got), 0);
+		usleep(10000);
+	}
+	assert_int_equal(got->n, n);
+}
+
+/* The deputy reads this test's file, names a function in it, and says what it cannot read. */
+static void the_deputy(void **state)
+{
+	struct sent_stack_file of = own_code(), gone = of;
+	struct stack_deputy d;
+	struct frame_name name;
+	struct got got = {};
+
+	(void)state;
+	assert_int_equal(stack_deputy_start(&d), 0);
+	assert_int_equal(stack_deputy_ask(&d, &of), 0);
+	tables_wait(&d, &got, 1);
+	assert_int_equal(got.table.state, STACK_FILE_READ);
+	assert_int_equal(got.table.number, 1);
+	assert_int_equal(got.rule, UNWIND_SP);
+	assert_memory_equal(&got.table.key, &of.key, sizeof(of.key));
+	assert_non_null(strstr(got.table.path, "test_stacks"));
+	assert_int_equal(stack_deputy_name(&d,
+					   STACK_FRAME(1ULL, place_of((uintptr_t)function_to_find)),
+					   &name, on_table, &got),
+			 0);
+	assert_string_equal(name.function, "function_to_find");
+	assert_non_null(strstr(name.source, "test_stacks.c"));
+	assert_in_range(name.line, 20, 60);
+	assert_int_equal(stack_deputy_name(&d, STACK_FRAME(3ULL, 5), &name, on_table, &got), 0);
+	assert_string_equal(name.function, "");
+	gone.start += 4096;
+	assert_int_equal(stack_deputy_ask(&d, &gone), 0);
+	tables_wait(&d, &got, 2);
+	assert_int_equal(got.table.state, STACK_FILE_GONE);
+	gone = of;
+	gone.key.ino++; /* another file is there */
+	assert_int_equal(stack_deputy_ask(&d, &gone), 0);
+	tables_wait(&d, &got, 3);
+	assert_int_equal(got.table.state, STACK_FILE_GONE);
+	assert_int_equal(got.table.number, 0);
+	stack_deputy_end(&d);
+	assert_int_equal(stack_deputy_ask(&d, &of), -EPIPE);
+}
+
+static struct stack_frame frame(const char *function, const char *library)
+{
+	return (struct stack_frame){ .function = (char *)function, .library = (char *)library };
+}
+
+static void own_code_is_known(void **state)
+{
+	static const struct opt_strings none, hide = { { "libsqlite3" }, 1 };
+	static const struct {
+		const char *function, *library;
+		bool hidden, hidden_too; /* with --hide libsqlite3 */
+	} all[] = {
+		{ "fdatasync", "libc.so.6", true, true },
+		{ "anything", "libc-2.31.so", true, true },
+		{ "compress", "libcompress.so.1", false, false },
+		{ "_dl_start", "ld-linux-x86-64.so.2", true, true },
+		{ "sqlite3_step", "libsqlite3.so.0.8.6", false, true },
+		{ "sqlite3_step", "libsqlite3x.so", false, false },
+		{ "save_rows", "store", false, false },
+		{ "write", "store", true, true }, /* a static program */
+		{ "_IO_new_file_write", "store", true, true },
+		{ "std::fs::File::sync_all", "store", true, true },
+		{ "store::save", "store", false, false },
+		{ "os.(*File).Write", "store", true, true },
+		{ "main.save", "store", false, false },
+		{ NULL, "store", false, false },
+		{ NULL, NULL, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		struct stack_frame f = frame(all[i].function, all[i].library);
+
+		assert_int_equal(frame_is_hidden(&f, &none), all[i].hidden);
+		assert_int_equal(frame_is_hidden(&f, &hide), all[i].hidden_too);
+	}
+}
+
+/* Frame 0x1: save_rows, 0x2: save_index, 0x9: write of the C library. */
+static int named(void *arg, unsigned long long at, struct frame_name *ret_name)
+{
+	(void)arg;
+	*ret_name = (struct frame_name){ .line = 10 * STACK_FRAME_AT(at) };
+	strcpy(ret_name->source, "/src/store.c");
+	strcpy(ret_name->function, STACK_FRAME_AT(at) == 9   ? "write"
+				   : STACK_FRAME_AT(at) == 1 ? "save_rows"
+							     : "save_index");
+	return 0;
+}
+
+static struct sent_stack op(unsigned long long frame, uint64_t ns, uint64_t threshold)
+{
+	struct sent_stack s = { .what = SENT_STACK,
+				.kind = OP_WRITE,
+				.n = 2,
+				.fs = 77,
+				.total_ns = ns,
+				.threshold_ns = threshold,
+				.ret = 4096 };
+
+	s.frames[0] = STACK_FRAME(1ULL, 9);
+	s.frames[1] = STACK_FRAME(1ULL, frame);
+	s.strata[ST_FS] = ns - ns / 4;
+	s.strata[ST_DEVICE] = ns / 4;
+	return s;
+}
+
+static struct stacks *taken(struct stack_rows *r)
+{
+	static const struct opt_strings none;
+	struct stacks *s;
+
+	stack_rows_file(r, 1, "/opt/store");
+	assert_int_equal(stack_rows_take(r, &none, named, NULL, &s), 0);
+	return s;
+}
+
+static const struct op_row *row_of(const struct snapshot *sn, const char *by)
+{
+	for (size_t i = 0; i < sn->n_ops; i++)
+		if (sn->ops[i].by && !strcmp(sn->ops[i].by, by))
+			return &sn->ops[i];
+	return NULL;
+}
+
+/* 23 operations of one function and 7 of another, all taken. */
+static void rows_by_function(void **state)
+{
+	struct stack_rows *r = calloc(1, sizeof(*r));
+	struct sent_stack s;
+	struct snapshot sn = { .ops = calloc(2, sizeof(*sn.ops)), .n_ops = 2 };
+	const struct op_row *row;
+
+	(void)state;
+	for (int i = 0; i < 23; i++) {
+		s = op(1, 1000, 0);
+		assert_int_equal(stack_rows_add(r, &s, "ext4"), 0);
+	}
+	for (int i = 0; i < 7; i++) {
+		s = op(2, 100, 0);
+		assert_int_equal(stack_rows_add(r, &s, "ext4"), 0);
+	}
+	s = op(3, 50, 0);
+	s.end = STACK_MEMORY;
+	s.n = 1;
+	assert_int_equal(stack_rows_add(r, &s, "ext4"), 0);
+	/* the programs' rows: writes go, page faults stay */
+	sn.ops[0] = (struct op_row){ .key.op = OP_WRITE, .count = 31, .total_ns = 1 };
+	sn.ops[1] = (struct op_row){ .key.op = OP_FAULT, .count = 5, .total_ns = 90 };
+	sn.stacks = taken(r);
+	assert_int_equal(sn.stacks->taken, 31);
+	assert_int_equal(sn.stacks->ended[STACK_MEMORY], 1);
+	assert_false(sn.stacks->sampled);
+	assert_int_equal(stack_join(&sn, BY_LINE), 0);
+	assert_int_equal(sn.n_ops, 4);
+	row = row_of(&sn, "save_rows (store.c:10)");
+	assert_non_null(row);
+	assert_int_equal(row->count, 23);
+	assert_int_equal(row->total_ns, 23000);
+	assert_int_equal(row->bytes, 23 * 4096);
+	assert_int_equal(row->strata[ST_FS], 23 * 750);
+	assert_int_equal(row->strata[ST_DEVICE], 23 * 250);
+	assert_string_equal(row->fs, "ext4");
+	assert_int_equal(row_of(&sn, "save_index (store.c:20)")->count, 7);
+	assert_int_equal(
+		row_of(&sn, "(caller unknown: the memory of the stack was not there)")->count, 1);
+	assert_int_equal(row_of(&sn, "(no stack)")->count, 5);
+	snapshot_free(&sn);
+	stack_rows_done(r);
+	free(r);
+}
+
+/* Samples drawn with the probability total / threshold give the sums of all, within the error that
+ * is told. */
+static void samples_have_no_bias(void **state)
+{
+	struct stack_rows *r = calloc(1, sizeof(*r));
+	double all_ns = 0, share, told;
+	uint64_t random = 12345, n = 0, ns = 0;
+	struct stacks *s;
+
+	(void)state;
+	for (int i = 0; i < 20011; i++) {
+		struct sent_stack one;
+
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		one = op(1 + i % 4 / 3, 100 + (random >> 33) % 2000, 9000);
+		all_ns += one.total_ns;
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		if ((random >> 33) % 9000 < one.total_ns)
+			assert_int_equal(stack_rows_add(r, &one, "xfs"), 0);
+	}
+	s = taken(r);
+	assert_true(s->sampled);
+	assert_in_range(s->taken, 2000, 3000);
+	for (size_t i = 0; i < s->n_ops; i++) {
+		n += s->ops[i].count;
+		ns += s->ops[i].total_ns;
+	}
+	told = stacks_error(s, 0.75);
+	assert_true(fabs(ns / all_ns - 1) < 0.05);
+	assert_in_range(n, 19000, 21000);
+	share = 100.0 * s->ops[0].total_ns / ns;
+	assert_true(share > 50 ? fabs(share - 75) < 1.5 * told : fabs(share - 25) < 1.5 * told);
+	assert_true(told > 1 && told < 3);
+	stacks_free(s);
+	stack_rows_done(r);
+	free(r);
+}
+
+static char *text_of(const struct snapshot *sn, bool folded)
+{
+	static const struct breakdown_view v = { .form.stacks = true };
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	struct text_out o = { .f = f };
+
+	if (folded)
+		assert_int_equal(stacks_folded(f, sn), 0);
+	else
+		assert_int_equal(stacks_put(&o, &v, sn), 0);
+	fclose(f);
+	return text;
+}
+
+static void text_of_stacks(void **state)
+{
+	struct stack_rows *r = calloc(1, sizeof(*r));
+	struct sent_stack s = op(1, 1000, 0);
+	struct snapshot sn = {};
+	char *text, caller[256];
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(stack_rows_add(r, &s, "ext4"), 0);
+	s = op(2, 1000, 0);
+	assert_int_equal(stack_rows_add(r, &s, "ext4"), 0);
+	sn.stacks = taken(r);
+	text = text_of(&sn, false);
+	assert_non_null(strstr(text, "called by: write ext4, 4.00 us"));
+	assert_non_null(strstr(text, " 75.0 %  save_rows (store.c:10)"));
+	assert_non_null(strstr(text, " 25.0 %  save_index (store.c:20)"));
+	assert_non_null(strstr(text, "the stacks of 4 operations were taken"));
+	free(text);
+	text = text_of(&sn, true);
+	assert_non_null(strstr(text, "save_rows;write;write ext4;device 750\n"));
+	assert_non_null(strstr(text, "save_index;write;write ext4;device 250\n"));
+	free(text);
+	stacks_caller(caller, sizeof(caller), &sn, &sn.stacks->ops[0]);
+	assert_string_equal(caller, ", 75 % of it called by save_rows (store.c:10)");
+	snapshot_free(&sn);
+	stack_rows_done(r);
+	free(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_table_of_this_file), cmocka_unit_test(hostile_files),
+		cmocka_unit_test(the_deputy),           cmocka_unit_test(own_code_is_known),
+		cmocka_unit_test(rows_by_function),     cmocka_unit_test(samples_have_no_bias),
+		cmocka_unit_test(text_of_stacks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
