@@ -420,14 +420,16 @@ struct sent_request {
 
 enum { SERVER_LEN = 48, SERVER_OP_LEN = 24 };
 
-/* One finished request of NFS to a server; times in ns, CLOCK_MONOTONIC, as in server.bpf.h.
- */
+/* One finished request to a server; times in ns, CLOCK_MONOTONIC, as in server.bpf.h. */
 struct sent_server_request {
-	unsigned long long what;
-	unsigned long long xid; /* + 1; 0: not known */
+	unsigned char what;
+	unsigned char protocol; /* enum server_protocol */
+	unsigned short opcode;  /* of other protocols than NFS */
+	unsigned int dev;       /* of FUSE: kernel dev_t of the file system; else 0 */
+	unsigned long long xid; /* of NFS, + 1; 0: not known */
 	unsigned long long q, g, d, c;
-	char server[SERVER_LEN]; /* its address */
-	char op[SERVER_OP_LEN];  /* name of the procedure */
+	char server[SERVER_LEN]; /* as in struct server_key */
+	char op[SERVER_OP_LEN];  /* of NFS: name of the procedure */
 };
 
 /* Kinds of operations whose user stack can be taken: the calls that a function of the program makes

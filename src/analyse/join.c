@@ -179,7 +179,9 @@ static int served_add(struct join *j, const struct recording *rec, const struct 
 int join_add(struct join *j, const struct recording *rec, const struct stored_event *ev)
 {
 	if (ev->kind == CHUNK_SERVER_REQUESTS)
-		return request_add(j, rec, &ev->server_request);
+		return ev->server_request.protocol == SERVER_NFS
+			       ? request_add(j, rec, &ev->server_request)
+			       : 0;
 	if (ev->kind == CHUNK_OPS && ev->op.kind == OP_SERVED && !(ev->op.call & CALL_SMB))
 		return served_add(j, rec, &ev->op);
 	return 0;

@@ -154,6 +154,34 @@ static __always_inline struct server_sums *server_request_done(struct server_key
 	return sums;
 }
 
+/* Sends a request as a record. @key: its row. Nothing held it back from @q on, when it was made;
+ * its answer came at @c. */
+GLOBAL u32 server_send(const struct server_key *key, u64 q, u64 c)
+{
+	struct sent_server_request *s;
+	void *ring;
+
+	if (!key || !CONF(sent_ops))
+		return 0;
+	ring = ring_here();
+	s = ring ? bpf_ringbuf_reserve(ring, sizeof(*s), 0) : NULL;
+	if (!s) {
+		count_lost(LOST_RING);
+		return 0;
+	}
+	s->what = SENT_SERVER_REQUEST;
+	s->protocol = key->protocol;
+	s->opcode = key->opcode;
+	s->dev = key->dev;
+	s->xid = 0;
+	s->q = s->g = s->d = q;
+	s->c = c;
+	__builtin_memcpy(s->server, key->server, sizeof(s->server));
+	__builtin_memset(s->op, 0, sizeof(s->op));
+	sent_submit(s, sizeof(*s));
+	return 0;
+}
+
 /*
  * FUSE and virtiofs. The daemon answers in one of its threads. This thread wakes the waiting
  * thread. The event of a request's beginning is the moment at which the daemon can read the
@@ -199,6 +227,8 @@ static __always_inline void fuse_count(u64 req, u32 dev, const struct rq_times *
 		bpf_probe_read_kernel_str(key.server, COMM_LEN,
 					  BPF_CORE_READ(task, group_leader)->comm);
 	}
+	if (CONF(sent_ops))
+		server_send(&key, times->q, times->c);
 	sums = server_request_done(&key, times, &end);
 	if (sums && turn)
 		turn_add(sums, turn, times);
@@ -276,6 +306,8 @@ static __always_inline int server_answered(u64 req, struct server_key *key, bool
 	if (server_request_counts(r)) {
 		if (key->protocol == SERVER_SMB)
 			__builtin_memcpy(key->server, r->server, SERVER_LEN);
+		if (CONF(sent_ops))
+			server_send(key, times.q, times.c);
 		server_request_done(key, &times, &end);
 	}
 	bpf_map_delete_elem(&server_requests, &req);
@@ -554,6 +586,9 @@ static __always_inline void rpc_send(u64 task, const struct server_request *r,
 		return;
 	}
 	s->what = SENT_SERVER_REQUEST;
+	s->protocol = SERVER_NFS;
+	s->opcode = 0;
+	s->dev = 0;
 	s->xid = CONF(at.rpc_xid) ? 1ULL + __builtin_bswap32(xid) : 0;
 	s->q = times->q;
 	s->g = times->g;

@@ -104,7 +104,7 @@ _Static_assert((0 OP_COLUMNS(ONE, ONE, ONE)) == STORED_COLUMNS(struct stored_op)
 
 /* In the order of the members of the other stored records. */
 static const pack_codes request_codes = { REQUEST_COLUMNS(REQUEST_CODE, REQUEST_CODE) };
-static const pack_codes server_request_codes = { D, V, V, V, D, V, V };
+static const pack_codes server_request_codes = { D, V, V, V, D, V, V, V, V };
 static const pack_codes name_codes = { V, D, V, V, V, V };
 static const pack_codes loss_codes = { D, D, V, V };
 static const pack_codes index_codes = { D, V, V, D, D };

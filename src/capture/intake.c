@@ -7,6 +7,7 @@
 #include <uthash.h>
 
 #include "base/clock.h"
+#include "base/protocols.h"
 #include "capture/batch.h"
 #include "capture/recording.h"
 #include "capture/segments.h"
@@ -621,6 +622,7 @@ static void request_take(struct intake *in, const struct sent_request *s)
 
 static void server_request_take(struct intake *in, const struct sent_server_request *s)
 {
+	const char *op = protocol_op_name(s->protocol, s->opcode);
 	struct stored_server_request rq = {
 		.q_ns = s->q,
 		.tag_ns = s->g - s->q,
@@ -628,7 +630,9 @@ static void server_request_take(struct intake *in, const struct sent_server_requ
 		.server_ns = s->c - s->d,
 		.xid = s->xid,
 		.server = text_id(in, s->server, sizeof(s->server)),
-		.op = text_id(in, s->op, sizeof(s->op)),
+		.op = op ? text_id(in, op, SERVER_OP_LEN) : text_id(in, s->op, sizeof(s->op)),
+		.protocol = s->protocol,
+		.dev = s->dev,
 	};
 
 	if (s->c <= in->end_ns)

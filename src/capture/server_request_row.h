@@ -15,7 +15,7 @@
 /* Text is hostile, and valid until the next record is read. */
 struct server_request_row {
 	const struct recording *rec;
-	const char *protocol, *server, *op;
+	const char *protocol, *server, *op, *mount;
 	uint64_t start_ns, total_ns;
 	uint64_t tag_ns, queue_ns, server_ns;
 	uint64_t xid;

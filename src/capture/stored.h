@@ -212,12 +212,14 @@ static inline uint64_t stored_request_end(const struct stored_request *rq)
 	return rq->q_ns + rq->tag_ns + rq->queue_ns + rq->device_ns;
 }
 
-/* One request of NFS to a server, which is done. */
+/* One request to a server, which is done. */
 struct stored_server_request {
-	uint64_t q_ns;                        /* the task of SunRPC began */
+	uint64_t q_ns;                        /* it was made */
 	uint64_t tag_ns, queue_ns, server_ns; /* until a slot was free, it was sent, and answered */
-	uint64_t xid;                         /* + 1; 0: not known */
-	uint64_t server, op;                  /* its address, and the procedure: NAME_TEXT */
+	uint64_t xid;                         /* of NFS, + 1; 0: not known */
+	uint64_t server, op;                  /* NAME_TEXT */
+	uint64_t protocol;                    /* enum server_protocol */
+	uint64_t dev;                         /* of FUSE: dev_t of the file system; else 0 */
 };
 
 /* The time of the answer, ns. */

@@ -206,6 +206,9 @@ def compare_recorded(gate: Gate, daemon: Fuser) -> None:
     reads = sum(row["count"] for row in rows if row["op"] == "READ" and row["mount"] == str(daemon.point))
     gate.check("recorded", reads == READS and hidden not in whole.stderr, found=reads, wanted=READS,
                rows=len(rows), stderr=whole.stderr)
+    read = capture.read(file)
+    sent = sum(read.names[capture.TEXT, r["op"]][1] == b"READ" and r["protocol"] == 1 for r in read.server_requests)
+    gate.check("one_by_one", sent == READS, found=sent, wanted=READS)
     gate.check("hidden", str(daemon.point) not in part.stdout and hidden in part.stderr, stderr=part.stderr)
 
 

@@ -495,7 +495,19 @@ static void requests_to_servers_are_as_they_were_sent(void **state)
 	sent.xid = 0;
 	intake_record(&f.in, &sent, sizeof(sent));
 	intake_record(&f.in, &sent, sizeof(sent) - 1); /* cut off */
-	f.in.end_ns = 1006;
+	sent = (struct sent_server_request){ .what = SENT_SERVER_REQUEST,
+					     .protocol = SERVER_FUSE,
+					     .opcode = 15,
+					     .dev = 23,
+					     .q = 1000,
+					     .g = 1000,
+					     .d = 1000,
+					     .c = 1005,
+					     .server = "sshfs" };
+	intake_record(&f.in, &sent, sizeof(sent));
+	sent.protocol = 255;
+	intake_record(&f.in, &sent, sizeof(sent));
+	f.in.end_ns = 1004;
 	intake_record(&f.in, &sent, sizeof(sent)); /* ends later */
 	read_back(&f);
 	assert_int_equal(f.n, 0);
@@ -515,6 +527,15 @@ static void requests_to_servers_are_as_they_were_sent(void **state)
 	assert_int_equal(rq->xid, 0);
 	assert_int_equal(strlen(catalog_server_text(&f.rec.catalog, rq->server)), SERVER_LEN);
 	assert_string_equal(catalog_server_text(&f.rec.catalog, 4711), "");
+	assert_int_equal(rq->protocol | rq->dev, 0);
+	assert_int_equal(recording_next(&f.rec, &ev, &why), 1);
+	assert_int_equal(rq->protocol, SERVER_FUSE);
+	assert_int_equal(rq->dev, 23);
+	assert_true(rq->tag_ns + rq->queue_ns == 0 && rq->server_ns == 5);
+	assert_string_equal(catalog_server_text(&f.rec.catalog, rq->op), "READ");
+	assert_int_equal(recording_next(&f.rec, &ev, &why), 1);
+	assert_int_equal(rq->protocol, 255); /* its kind is not known */
+	assert_string_equal(catalog_server_text(&f.rec.catalog, rq->op), "");
 	assert_int_equal(recording_next(&f.rec, &ev, &why), 0);
 	end(&f);
 }

@@ -57,8 +57,8 @@ static uint64_t text_put(struct made *m, const char *text)
 }
 
 /* A request which is sent @at_ns after the beginning: 3 ns for a slot, 5 ns in the queue. */
-static void asks(struct made *m, uint64_t at_ns, uint64_t xid, uint64_t server_ns, const char *op,
-		 const char *server)
+static void asks_by(struct made *m, unsigned int protocol, uint64_t at_ns, uint64_t xid,
+		    uint64_t server_ns, const char *op, const char *server)
 {
 	struct stored_server_request rq = { .q_ns = 1000 * SECOND + at_ns - 8,
 					    .tag_ns = 3,
@@ -66,9 +66,16 @@ static void asks(struct made *m, uint64_t at_ns, uint64_t xid, uint64_t server_n
 					    .server_ns = server_ns,
 					    .xid = xid,
 					    .server = text_put(m, server),
-					    .op = text_put(m, op) };
+					    .op = text_put(m, op),
+					    .protocol = protocol };
 
 	writer_server_request(&m->w, &rq);
+}
+
+static void asks(struct made *m, uint64_t at_ns, uint64_t xid, uint64_t server_ns, const char *op,
+		 const char *server)
+{
+	asks_by(m, SERVER_NFS, at_ns, xid, server_ns, op, server);
 }
 
 /* An operation of nfsd: 2 ns in fs, the rest in device. */
@@ -159,8 +166,10 @@ static void parts_are_exact(void **state)
 	asks(&m, 1 * SECOND, 11, 1009, "READ", near);
 	asks(&m, 2 * SECOND, 12, 2003, "WRITE", near);
 	asks(&m, 3 * SECOND, 13, 499, "READ", near);
+	asks_by(&m, SERVER_FUSE, 3 * SECOND, 13, 499, "READ", near); /* joined with nothing */
 	made_add(&m, 10 * SECOND, &j);
 	assert_false(join_has_both(&j));
+	assert_int_equal(j.n_requests, 3);
 	made_begin(&m, 7000 * SECOND + 3600 * SECOND, "\"lock\":\"no\"");
 	serves(&m, 3 * SECOND + 17, 13, 499);
 	serves(&m, 2 * SECOND + 23, 12, 1103);
@@ -496,7 +505,14 @@ static void joined_requests_are_told(void **state)
 static void hostile_recordings(void **state)
 {
 	enum { MANY = 20011 };
-	struct stored_server_request rq = { ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL };
+	struct stored_server_request rq = { .q_ns = ~0ULL,
+					    .tag_ns = ~0ULL,
+					    .queue_ns = ~0ULL,
+					    .server_ns = ~0ULL,
+					    .xid = ~0ULL,
+					    .server = ~0ULL,
+					    .op = ~0ULL,
+					    .dev = ~0ULL };
 	struct stored_op op = { .start_ns = ~0ULL, .kind = OP_SERVED, .xid = ~0ULL };
 	char text[1024];
 	struct told told = {};

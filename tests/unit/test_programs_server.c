@@ -1587,6 +1587,68 @@ static void smb_asked(u64 command, u64 message, struct ktask *to, u64 status)
 		RUN(on_smb_done, ((u64[8]){ 1, session, command, message }));
 }
 
+static void assert_sent(u32 protocol, const char *server, u32 opcode, u32 dev)
+{
+	const struct sent_server_request *s = newest_request();
+
+	assert_non_null(s);
+	assert_int_equal(s->what, SENT_SERVER_REQUEST);
+	assert_int_equal(s->protocol, protocol);
+	assert_string_equal(s->server, server);
+	assert_int_equal(s->opcode, opcode);
+	assert_int_equal(s->dev, dev);
+	assert_string_equal(s->op, "");
+	assert_true(!s->xid && s->g == s->q && s->d == s->q && s->c - s->q == 100);
+}
+
+/* Makes a request of each protocol but NFS, each answered after 100, and asserts the record of
+ * each, if @sent, or else that there is none. */
+static void others_asked(bool sent)
+{
+	cpu_is(0, &alice);
+	EVENT(on_fuse_send, &fuse_write);
+	tick(100);
+	cpu_is(1, &daemon_thread);
+	EVENT(on_fuse_end, &fuse_write);
+	if (sent)
+		assert_sent(SERVER_FUSE, "daemon", 16, 23);
+	cpu_is(0, &alice);
+	ASK(&client, TREAD, 3);
+	tick(100);
+	ANSWER(&client, TREAD, 3, 0);
+	if (sent)
+		assert_sent(SERVER_9P, "home", TREAD, 0);
+	smb_asked(SMB_CREATE, 7, &alice, 0);
+	if (sent)
+		assert_sent(SERVER_SMB, "nas.example", SMB_CREATE, 0);
+	else
+		assert_null(newest_request());
+}
+
+static void test_others_sent(void **state)
+{
+	(void)state;
+	conf.sent_ops = conf.rings = 1;
+	others_asked(true);
+	assert_int_equal(rows_counted(), 3);
+	assert_int_equal(lost_all(), 0);
+	ring_room = 0;
+	cpu_is(0, &alice);
+	ASK(&client, TREAD, 3);
+	ANSWER(&client, TREAD, 3, 0);
+	assert_int_equal(live.lost[LOST_RING], 1);
+	assert_int_equal(rows_counted(), 4); /* another bucket */
+}
+
+static void test_others_not_sent(void **state)
+{
+	(void)state;
+	others_asked(false);
+	conf.sent_ops = conf.rings = conf.process_filter = conf.thread_filter = conf.n_pids = 1;
+	lists.pids[0] = 4711;
+	others_asked(false);
+}
+
 /* The figures of SMB requests: server, kind, times. The end of a file is no error. */
 static void test_rows_of_smb(void **state)
 {
@@ -1696,6 +1758,8 @@ int main(void)
 		TEST(test_nfs_of_before),
 		TEST(test_nfs_sent),
 		TEST(test_nfs_not_sent),
+		TEST(test_others_sent),
+		TEST(test_others_not_sent),
 		TEST(test_9p),
 		TEST(test_9p_write),
 		TEST(test_smb_answered_by_another),
