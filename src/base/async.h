@@ -10,8 +10,8 @@
 
 #include "event.h"
 
-/* By opcode of io_uring: the kind of a call that does the same (enum op_kind), or OP_NONE if it is
- * no operation on files, or not known. */
+/* Sets @kinds, by opcode of io_uring, to the kind of a call that does the same (enum op_kind).
+ * OP_NONE: the opcode is no operation on files, or not known. */
 void async_uring_kinds(unsigned char kinds[URING_OPS]);
 
 /* The kind of call that does the same as an operation of @kind and @call (see CALL_URING,

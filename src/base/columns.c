@@ -370,8 +370,8 @@ static void csv_escaped(struct csv_line *l, const char *text, size_t len)
 	free(safe);
 }
 
-/* Whether one of the eight characters may not be plain: a subtraction sets the highest bit of a
- * byte that is too small, and by its borrow sometimes that of a plain neighbour. */
+/* Whether one of the eight characters may not be plain. A subtraction sets the highest bit of a
+ * byte that is too small. Its borrow sometimes sets the bit of a plain neighbour, too. */
 static bool csv_may_escape(uint64_t eight)
 {
 	const uint64_t ones = ~0ULL / 255, highest = ones << 7;

@@ -25,9 +25,9 @@ int hist_add(struct hist *h, unsigned int bucket, uint64_t count);
 /* Adds all of @more. Returns 0 or -ENOMEM. */
 int hist_merge(struct hist *h, const struct hist *more);
 
-/* Value below that @pct percent (0 < pct <= 100) of the values lie: the middle of the bucket, never
- * above @max_ns, and exactly @max_ns for the longest; 0 if empty. Within 1.6 % of the exact
- * value. */
+/* @pct percent (0 < pct <= 100) of the values lie below the returned one. It is the middle of a
+ * bucket, never above @max_ns, and exactly @max_ns for the longest. Returns 0 if there are no
+ * values. The value is within 1.6 % of the exact one. */
 uint64_t hist_percentile(const struct hist *h, double pct, uint64_t max_ns);
 
 /* Moves the counts of a cell's histogram to @h. Returns 0 or -ENOMEM. */

@@ -574,7 +574,7 @@ static int unknown_letter(struct parse *p, int val, const char *typed)
 }
 
 /* getopt refused the word before argv[optind], or the option with the value @val in that word or
- * the next: it goes on to the next word at the end of one. */
+ * the next one: at the end of a word, getopt has gone on already. */
 static int fail_option(struct parse *p, bool no_value, int val, char **argv)
 {
 	const char *typed = argv[optind - 1];
@@ -600,8 +600,8 @@ static bool takes_one_value(const struct opt *o)
 
 /*
  * Whether the next word is one more value of an option with a list of numbers, as in "-p $(pgrep
- * name)": a whole number that can be no INTERVAL or COUNT. There are too many numbers for these, or
- * the number is too large for an interval in seconds.
+ * name)". It is, if it is a whole number that cannot be an INTERVAL or a COUNT. There are too many
+ * numbers for these, or the number is too large for an interval in seconds.
  */
 static bool more_numbers(struct parse *p, char **argv)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * protocols.h - one table of the protocols by which file systems ask file servers and daemons: what
- * user space has to know of each is in its row. docs/ADD.md says what else a new protocol needs.
+ * protocols.h - one table of the protocols by which file systems ask file servers and daemons. The
+ * row of each has what user space has to know of it. docs/ADD.md says what else a new protocol
+ * needs.
  */
 #ifndef IOSTRATA_BASE_PROTOCOLS_H
 #define IOSTRATA_BASE_PROTOCOLS_H
@@ -56,8 +57,8 @@ unsigned int protocol_named(const char *name);
  * hostile; also "fuse.sshfs", as mounts have it. protocols_n: it has no server. */
 unsigned int protocol_of_fs(const char *fs);
 
-/* Whether files of file system type @fs are on a server, or with a daemon, instead of on a block
- * device: what their reads brought from devices is not known here. */
+/* Whether files of file system type @fs are on a server, or with a daemon, and not on a block
+ * device. What their reads brought from devices is not known here. */
 bool fs_has_server(const char *fs);
 
 /* Whether requests to the servers of file system type @fs are traced, if their module is loaded. */

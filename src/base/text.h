@@ -16,8 +16,8 @@
 #include <time.h>
 
 /*
- * Makes @src safe for a terminal: printable well-formed UTF-8 stays, but a backslash becomes two;
- * control characters (C0, DEL, C1), bytes that are not UTF-8, bidirectional and zero-width controls
+ * Makes @src safe for a terminal. Printable well-formed UTF-8 stays, but a backslash becomes two.
+ * Control characters (C0, DEL, C1), bytes that are not UTF-8, bidirectional and zero-width controls
  * become \xNN, one group per byte. The original bytes can be recovered from the result. Writes at
  * most @cap bytes (at least 1), whole characters or escapes only, and always a NUL. Do not apply
  * twice. Returns the length written, without the NUL.
@@ -42,8 +42,8 @@ void text_ascii_only(void);
 /* Terminal columns of safe text: 2 for East Asian wide, 0 for combining marks. */
 int text_width(const char *safe);
 
-/* The part of a long text to replace by "...": a name's tail, a path's head, or a path's middle, to
- * tell files with the same name apart. */
+/* The part of a long text that "..." replaces: a name's tail, a path's head, or a path's middle.
+ * The middle is for paths, so that files with the same name can be told apart. */
 enum text_cut { TEXT_CUT_TAIL, TEXT_CUT_HEAD, TEXT_CUT_MIDDLE };
 
 /*
@@ -129,8 +129,9 @@ void text_put(struct text_out *o, const char *fmt, ...) __attribute__((format(pr
 /* Writes @n bytes unchanged; much faster than text_put(). */
 void text_write(struct text_out *o, const char *data, size_t n);
 
-/* Writes any bytes as the text of an HTML element, or as the value of a quoted attribute: made safe
- * as by text_safe(), but UTF-8 is never escaped; then "&", "<", ">" and quotes become references.
+/* Writes any bytes as the text of an HTML element, or as the value of a quoted attribute. They are
+ * made safe as by text_safe(), but UTF-8 is never escaped. Then "&", "<", ">" and quotes become
+ * references.
  */
 void text_html(struct text_out *o, const char *src, size_t len);
 

@@ -6,8 +6,8 @@
 #include "export/otf2.h"
 #include "export/parquet_tables.h"
 
-/* Exports the @n recordings @files to the existing directory @conf->dir. 0; 1 with @why: the
- * archive is incomplete; -1 with @why: there is no archive. */
+/* Exports the @n recordings @files to the existing directory @conf->dir. Returns 0, 1 with @why if
+ * the archive is incomplete, or -1 with @why if there is none. */
 int archive_write(char *const *files, int n, const struct otf2_conf *conf,
 		  struct otf2_counts *counts, struct reason *why);
 
@@ -19,8 +19,8 @@ void archive_say(FILE *f, const char *dir, const struct otf2_counts *counts);
 
 /* Exports the @n recordings @files, "-" for the standard input, into tables in @conf->dir. Reports
  * a damaged recording on stderr, and goes on with the others. With partitions, takes the recordings
- * in the order of their hosts and times, so that a partition has one file of each table. 0; 1: a
- * recording was damaged; -1 with @why. */
+ * in the order of their hosts and times, so that a partition has one file of each table. Returns 0,
+ * 1 if a recording was damaged, or -1 with @why. */
 int archive_tables(char *const *files, int n, const struct tables_conf *conf,
 		   struct tables_counts *ret_counts, struct reason *why);
 

@@ -15,9 +15,9 @@ struct blktrace_counts {
 	uint64_t requests, events, disks;
 };
 
-/* Writes into the existing directory @dir, from the seekable @f, called @name in messages. 0; 1
- * with
- * @why: the recording is cut off, and the files have all before the damage; -1 with @why. */
+/* Writes into the existing directory @dir, from the seekable @f, called @name in messages. Returns
+ * 0, 1 with @why if the recording is cut off (the files have all before the damage), or -1 with
+ * @why. */
 int blktrace_export(FILE *f, const char *name, const char *dir, struct blktrace_counts *ret_counts,
 		    struct reason *why);
 

@@ -361,8 +361,8 @@ static void row_fill(struct exporting *x, const struct recording *rec, struct ev
 }
 
 /*
- * Writes a slice for each segment. Viewers add the time and the duration of a slice as doubles: the
- * end must not be behind the beginning of the next slice, or they do not nest. So the duration is
+ * Writes a slice for each segment. Viewers add the time and the duration of a slice as doubles. If
+ * the end were after the beginning of the next slice, the two would not nest. So the duration is
  * rounded down, to 0.001 ns.
  */
 static void segments_put(struct exporting *x, const struct event_row *s, uint64_t track,

@@ -22,8 +22,8 @@ struct chrome_counts {
 };
 
 /* Writes into the existing directory @dir, from the seekable @f, called @name in messages. A file
- * has at most @max_bytes before packing. @call_name: see syscall_names(). 0; 1 with @why: the
- * recording is cut off, and the files have all before the damage; -1 with @why. */
+ * has at most @max_bytes before packing. @call_name: see syscall_names(). Returns 0, 1 with @why if
+ * the recording is cut off (the files have all before the damage), or -1 with @why. */
 int chrome_export(FILE *f, const char *name, const char *dir, uint64_t max_bytes,
 		  const char *(*call_name)(unsigned short call), struct chrome_counts *ret_counts,
 		  struct reason *why);

@@ -25,8 +25,9 @@ struct fio_counts {
 	uint64_t left_out;
 };
 
-/* Exports the recording @f, called @name in messages. 0; 1 with @why: the recording is cut off, and
- * the job has all before the damage; -1 with @why. Memory grows by 40 bytes with each action. */
+/* Exports the recording @f, called @name in messages. Returns 0, 1 with @why if the recording is
+ * cut off (the job has all before the damage), or -1 with @why. Memory grows by 40 bytes with each
+ * action. */
 int fio_export(FILE *f, const char *name, const struct fio_conf *conf,
 	       struct fio_counts *ret_counts, struct reason *why);
 

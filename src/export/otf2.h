@@ -35,8 +35,8 @@ struct otf2_conf {
 /*
  * Writes the archive "traces" into the directory. The times of one recording are its
  * CLOCK_MONOTONIC. The times of several are CLOCK_REALTIME, and the archive has a machine for each
- * recording. 0; 1 with @why: a recording is cut off, and the archive has all before the damage; -1
- * with @why.
+ * recording. Returns 0, 1 with @why if a recording is cut off (the archive has all before the
+ * damage), or -1 with @why.
  */
 int otf2_export(const struct otf2_input *inputs, size_t n, const struct otf2_conf *conf,
 		struct otf2_counts *ret_counts, struct reason *why);

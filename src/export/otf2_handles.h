@@ -7,8 +7,8 @@
 
 #include "export/otf2_names.h"
 
-/* Whether @op closes a descriptor. A closed descriptor is free as soon as the call begins: so
- * events of a close come before others of the same time, events of other calls behind. */
+/* Whether @op closes a descriptor. A closed descriptor is free as soon as the call begins. So
+ * events of a close come before others of the same time, and events of other calls after them. */
 bool otf2_handle_closes_first(struct exporting *x, const struct stored_op *op);
 
 /* Writes the events of @op, of process @pid on location @l, ended at @end_ns. No events if @op

@@ -166,8 +166,9 @@ size_t otf2_async_location(struct exporting *x, const struct catalog_thread *t)
 }
 
 /*
- * The number, in @set, of a location of @of, a thread or disk, whose last event is before
- * @start_ns; or of the next one to be made; or of the one that is free first, if there are STRANDS.
+ * The number in @set of a location of @of, a thread or disk. Its last event is before @start_ns. If
+ * there is no such location, it is the next one to be made; if there are STRANDS already, the one
+ * that is free first.
  */
 static unsigned int strand_find(struct exporting *x, struct known **set, uint64_t of,
 				uint64_t start_ns)

@@ -357,8 +357,8 @@ static void dict_clear(struct dict *d)
 	d->n = d->raw.n = d->page.n = d->last = 0;
 }
 
-/* The whole page of integers as indices. Returns false if the dictionary is full; what it has got
- * by then is not taken back, unless it had nothing before. */
+/* The whole page of integers as indices. Returns false if the dictionary is full. Then it keeps
+ * what was added, unless it was empty before. */
 static bool page_ints_find(struct parquet *p, struct column_state *c)
 {
 	size_t before = c->dict.n;

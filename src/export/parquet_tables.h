@@ -46,10 +46,9 @@ struct tables;
 struct tables *parquet_tables_new(const struct tables_conf *conf);
 
 /*
- * Adds all records of the just opened @rec, called @name. @call_name: see syscall_names(). 0; 1
- * with
- * @why: @rec is damaged, and all records before the damage were added; -1 with @why: only
- * parquet_tables_free() may follow.
+ * Adds all records of the just opened @rec, called @name. @call_name: see syscall_names(). Returns
+ * 0, or 1 with @why if @rec is damaged: then all records before the damage were added. Returns -1
+ * with @why if only parquet_tables_free() may follow.
  */
 int parquet_tables_add(struct tables *t, struct recording *rec, const char *name,
 		       const char *(*call_name)(unsigned short call), struct reason *why);

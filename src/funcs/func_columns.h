@@ -35,7 +35,7 @@ extern const struct column funcs_columns[], funcs_tree_columns[];
 size_t func_traced(const struct func_list *l);
 
 /* Rows in the order of the view. The snapshot owns the rows; free the list with func_rows_done().
- *  */
+ */
 struct funcs_rows {
 	const struct func_row **at;
 	size_t n;

@@ -321,7 +321,7 @@ static FILE *traceable_open(void)
 }
 
 /* Refuses functions unknown to ftrace. Functions of the same name are neighbours, as @by is sorted.
- *  */
+ */
 static void untraceable_refuse(struct func **by, size_t n)
 {
 	FILE *f = traceable_open();

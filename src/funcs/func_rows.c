@@ -19,7 +19,7 @@ static void *map_memory(const struct bpf_map *map, size_t len)
 }
 
 /* Bytes of the cells. The kernel pads elements of a mapped array to 8 bytes; these need no padding.
- *  */
+ */
 static size_t cells_len(const struct func_memory *m)
 {
 	return sizeof(struct func_sums) * m->n_cpus * (m->n_funcs + 1);

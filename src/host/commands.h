@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * commands.h - the command lines of processes, looked up once an interval. A process that
- * has ended keeps that of its last look-up, unless it has another name since: it executed another
- * program then, or another process has its id. A process that ended before it was looked up has
- * that of its exec, if somebody told it.
+ * commands.h - the command lines of processes, looked up once an interval. A process that has ended
+ * keeps the command line of its last look-up, unless its name is another since then. In that case
+ * it executed another program, or another process has its id. A process that ended before it was
+ * looked up has that of its exec, if somebody told it.
  */
 #ifndef IOSTRATA_HOST_COMMANDS_H
 #define IOSTRATA_HOST_COMMANDS_H

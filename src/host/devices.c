@@ -357,8 +357,8 @@ unsigned int devices_disk(const struct devices *d, unsigned int dev)
 	return e && e->disk ? e->disk : dev;
 }
 
-/* The disk at the other end of link @i, if @disk or one of its partitions is at the upper end
- * (@upper) or lower end; else 0. */
+/* The disk at the other end of link @i. Returns 0 if neither @disk nor one of its partitions is at
+ * the upper end (@upper) or lower end. */
 static unsigned int other_end(const struct devices *d, size_t i, unsigned int disk, bool upper)
 {
 	const struct device_link *l = &d->links[i];

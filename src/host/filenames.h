@@ -18,10 +18,10 @@ struct filenames {
 int filenames_add(struct filenames *n, const unsigned long long by[2],
 		  const struct file_name *name);
 
-/* Names the rows of @sn, collected by file, joins those of files made one after another at one path
- * (the others are listed in .files), and forgets all names. Counts files of operations without a
- * name as lost. Files with requests only, such as writeback, are not counted: the inode identifies
- * them. Returns 0 or -ENOMEM. */
+/* Names the rows of @sn, collected by file, and forgets all names. Files made one after another at
+ * one path have one row: the others are listed in .files. Counts files of operations without a name
+ * as lost. Files with requests only, such as writeback, are not counted: the inode identifies them.
+ * Returns 0 or -ENOMEM. */
 int filenames_name(struct filenames *n, struct snapshot *sn);
 
 void filenames_done(struct filenames *n);

@@ -29,8 +29,8 @@ FILE *newfile_open(const char *path, struct reason *why);
  * left. */
 FILE *newfile_append(const char *path, struct reason *why);
 
-/* Makes the directory @path, mode 0700, with the same owner as a new file. 0; 1: the directory is
- * there already; -1 with @why. */
+/* Makes the directory @path, mode 0700, with the same owner as a new file. Returns 0, 1 if the
+ * directory is there already, or -1 with @why. */
 int newfile_dir(const char *path, struct reason *why);
 
 /* Renames a complete file or directory, unless @to exists. Returns 0 or -errno. */

@@ -46,8 +46,8 @@ bool privilege_is_admin(void);
 int privilege_drop(bool names_cgroups, struct reason *why);
 
 /*
- * Gives up all privileges for good, in a process that needs no more than its open descriptors: it
- * keeps no capability, and reads no file at all. Returns 0, or -1 with @why of the first failure.
+ * Gives up all privileges for good, in a process that needs only its open descriptors. The process
+ * keeps no capability, and cannot read any file. Returns 0, or -1 with @why of the first failure.
  */
 int privilege_drop_all(struct reason *why);
 
@@ -74,8 +74,8 @@ enum privilege_file privilege_by_file(void);
 /* The caller of sudo, from its environment variables. */
 
 /*
- * Returns 1 if this process is root through sudo, and its caller has these ids; 0 if it is not; -1
- * with @why (.exit is EXIT_TOOL) if the variables are incomplete, or make no sense.
+ * Returns 1 if this process is root through sudo, and its caller has these ids. Returns 0 if it is
+ * not, or -1 with @why (.exit is EXIT_TOOL) if the variables are incomplete, or make no sense.
  */
 int privilege_sudo_ids(uid_t *ret_uid, gid_t *ret_gid, struct reason *why);
 

@@ -33,9 +33,9 @@ int processes_below(const struct processes *all, const unsigned int *roots, unsi
 		    struct processes *ret_below);
 
 /*
- * The command line of process @pid: its arguments, each as a shell takes it, separated by blanks; a
- * title as it is. After PROCESS_COMMAND bytes, "..." follows. Hostile. The caller frees it. Returns
- * NULL if the process is gone, has none (kernel threads), or memory is out.
+ * The command line of process @pid: its arguments as a shell takes them, with blanks between them.
+ * A title stays as it is. After PROCESS_COMMAND bytes, "..." follows. Hostile. The caller frees it.
+ * Returns NULL if the process is gone, has none (kernel threads), or memory is out.
  */
 enum { PROCESS_COMMAND = 1024 };
 char *process_command(unsigned int pid);

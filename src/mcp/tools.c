@@ -284,8 +284,8 @@ static void text_cut(char *text)
 	text[len] = '\0';
 }
 
-/* The answer as text: what the command printed, between two lines that no name in a recording can
- * know, and advice. */
+/* The answer as text: what the command printed, then advice. Two lines that no name in a recording
+ * can know stand around the output. */
 static char *answer_text(const struct tool *tool, char *said, bool cut)
 {
 	const char *begin = tool->text_from ? strstr(said, tool->text_from) : NULL;

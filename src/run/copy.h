@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 /* A copy: a forked process, working on the tool's memory as it was at the fork, while the tool goes
- * on. It has no descriptors but the standard ones and the two of @keep: a copy that waits for a
- * disk holds no program in the kernel. It ends with 0 if @work returns 0. Returns its pid, or
+ * on. It has the standard descriptors and the two of @keep only, so a copy that waits for a disk
+ * does not keep programs in the kernel. It ends with 0 if @work returns 0. Returns its pid, or
  * -errno. */
 pid_t copy_start(int (*work)(void *arg), void *arg, const int keep[2]);
 

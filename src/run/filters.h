@@ -51,8 +51,9 @@ void filters_of_ops(const struct filters *f, bool by_file, char *text, size_t ca
  * Returns 0, or -1 with @why. */
 int filters_check_requests(const struct filters *f, const char *option, struct reason *why);
 
-/* Fails if --op chooses sleeps in no other operation: a live run that traces some kinds would count
- * the sleeps of the others as such. Returns 0, or -1 with @why. */
+/* Fails if --op chooses sleeps in no other operation (exit, core, outside). A live run that traces
+ * only some kinds would take the sleeps of all other kinds for these. Returns 0, or -1 with @why.
+ */
 int filters_check_live(const struct filters *f, struct reason *why);
 
 /* Fails if a chosen kind of operations does not exist when only @layer is traced. @layer_name: the

@@ -4,10 +4,10 @@
  *
  * Signals: the first INT, TERM or HUP ends the run, and its result is printed. With a command, the
  * run waits for the command to end (the terminal interrupts the command, too). The second signal
- * ends at once: the run if it waits, else the process: it may be stuck in a write to a full pipe. A
- * source with .open_sees_signals opens under the same rules; after that, signals have their former
- * actions until the run begins. USR1 ends the runs with .usr1_ends, even if a command goes on, and
- * asks the runs with .usr1_asks for something.
+ * ends the run at once if the run waits. Else it ends the process, since that may be stuck in a
+ * write to a full pipe. A source with .open_sees_signals opens under the same rules; after that,
+ * signals have their former actions until the run begins. USR1 ends the runs with .usr1_ends, even
+ * if a command goes on, and asks the runs with .usr1_asks for something.
  */
 #include "run/run.h"
 

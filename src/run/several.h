@@ -10,7 +10,8 @@ struct reason;
 /*
  * Forks @n processes, one after the other, and waits for each. In the process of run number
  * *@ret_at, from 0 on, the result is 0. In the calling process it is 1: all runs are over, or
- * *@ret_at was the last one, which failed with *@ret_exit or was interrupted. -1 with @why.
+ * *@ret_at was the last one. That one failed with *@ret_exit, or was interrupted. Returns -1 with
+ * @why.
  */
 int several_fork(uint64_t n, uint64_t *ret_at, int *ret_exit, struct reason *why);
 

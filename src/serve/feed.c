@@ -143,7 +143,8 @@ static void take(struct reader *r, void *to, size_t len)
 	r->left -= len;
 }
 
-/* Checks a bool that was read as part of a struct: other bytes than 0 and 1 are no bool in C. */
+/* Checks a bool that was read as part of a struct: in C, bytes other than 0 and 1 are not a bool.
+ */
 static void check_bool(struct reader *r, bool *b)
 {
 	unsigned char byte;

@@ -306,8 +306,8 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
 	client_free(c);
 }
 
-/* Closes the oldest client that has not asked yet, or has its answer; else the oldest client that
- * takes its answer. Returns false if there is none. */
+/* Closes the oldest client that has not asked yet, or has its answer. If there is none, closes the
+ * oldest client that takes its answer. Returns false if there is none. */
 static bool make_room(struct http *h)
 {
 	struct http_client *c, *oldest = NULL;

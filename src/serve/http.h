@@ -5,8 +5,8 @@
  *
  * A client has HTTP_ASK_S from its connection to the end of its request, however fast its bytes
  * come, and HTTP_TAKE_S to take the answer. If there is no room for a new connection, the oldest
- * connection without a request is closed, or else the oldest one that takes its answer. So neither
- * slow nor many clients keep others away.
+ * connection without a request is closed. If all have one, it is the oldest that takes its answer.
+ * So neither slow nor many clients keep others away.
  */
 #ifndef IOSTRATA_SERVE_HTTP_H
 #define IOSTRATA_SERVE_HTTP_H

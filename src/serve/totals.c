@@ -395,7 +395,7 @@ static void key_leave(struct keys *k, struct key *key, uint64_t now)
 }
 
 /* Whether @key may take the place of @least. A key that counts keeps its place unless the other one
- * was used a hundred times as much; one that does not count any more gives it up to any that was
+ * was used a hundred times as much. A key that no longer counts gives its place up to any that was
  * used twice as much. So places do not change all the time. */
 static bool key_may_take(const struct key *key, const struct key *least, uint64_t now)
 {
@@ -500,8 +500,8 @@ static void key_set_op(const struct totals *s, struct total_key *key, unsigned i
 	key_text(key->of, folded ? other_text : fs, FS_NAME_LEN);
 }
 
-/* A row and the coarser ones in which it counts without a place: from the row itself to the row of
- * all others, which needs no place. */
+/* A row, and the coarser rows in which it counts if it has no place. The last one is the row of all
+ * others, and needs no place. */
 enum { RUNGS_MAX = 5 };
 
 struct rung {

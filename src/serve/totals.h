@@ -34,9 +34,9 @@ unsigned int bounds_find(const struct bounds *b, unsigned int bucket);
 /*
  * A key of --by; or a file server, or the mount of a FUSE daemon. Up to .max keys of a struct keys
  * are shown: they have separate labels. The most used keys of the last minutes are shown, all
- * others count in KEY_OTHER. A key that loses its place counts in KEY_OTHER from then on; its sums
- * stay as they are for KEY_LEAVES_NS, so each scraper sees their end. Then they are removed. So no
- * sum ever decreases, and the additions to all sums in an interval are always the whole.
+ * others count in KEY_OTHER. A key that loses its place counts in KEY_OTHER from then on. Its sums
+ * stay as they are for KEY_LEAVES_NS, so that each scraper sees their end. Then they are removed.
+ * So no sum ever decreases, and the additions to all sums in an interval are always the whole.
  */
 enum key_state { KEY_WAITS, KEY_SHOWN, KEY_LEAVES, KEY_GONE };
 

@@ -154,7 +154,7 @@ static void fs_attach(struct fsprobes *p, const struct fs_type *type)
 }
 
 /* Methods to be probed in order to separate the time in the file system of operations of kind @op.
- *  */
+ */
 static unsigned int methods_of(enum op_kind op)
 {
 	switch (op) {

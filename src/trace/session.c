@@ -59,7 +59,7 @@ struct counters {
 };
 
 /* Adds the kernel's statistics of the program @fd to @sn. Returns how many hits the program missed.
- *  */
+ */
 static uint64_t run_stats(struct snapshot *sn, int fd)
 {
 	struct bpf_prog_info info = {};
