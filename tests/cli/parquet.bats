@@ -147,7 +147,7 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 	[[ $stderr == *": 0 operations, 0 requests, 1,110 requests to servers, "*", 8 files" ]]
 	of=$tmp/t/server_requests/host=c/server_requests.parquet
 	[[ $(duckdb "select column_name from (describe select * from '$of')" | xargs) == \
-		"host boot_id kernel time start_ns total_ns protocol server op tag_ns queue_ns server_ns xid" ]]
+		"host boot_id kernel time start_ns total_ns protocol server op tag_ns queue_ns server_ns xid mount" ]]
 	[[ $(duckdb "select protocol, server, op, count(*), sum(tag_ns), sum(queue_ns), sum(server_ns) from '$of'
 			where host = 'c' group by all order by all") == \
 		"nfs"$'\t'"10.0.0.7"$'\t'"READ"$'\t'"666"* ]]
