@@ -126,6 +126,39 @@ enum stratum { STRATUM_LIST(STRATUM_ID) ST_N };
 /* Sets of strata are numbers of 32 bits, 1 << stratum. */
 _Static_assert(ST_N <= 32, "sets of strata have 32 bits");
 
+/*
+ * Who: somebody else whose doing a wait was. The list of all kinds; a row has:
+ *   the number, which recordings store
+ *   the end of the id, and the name in JSON and recordings
+ *   the words between "waited 20 ms" and the name of the thread, and the words after the name
+ *   the functions of the kernel in which a thread sleeps for it, separated by spaces; "": the
+ *   programs know it from other events
+ *
+ * A wait has a who only if it lasted for WHO_LEAST_NS, or CPU_TAKEN_LEAST_NS.
+ */
+/* clang-format off */
+#define WHO_LIST(ROW)                                                                              \
+	ROW(1, LOCK, "lock", "for a lock that", "had", "")                                         \
+	ROW(2, FILE_LOCK, "file_lock", "for a file lock that", "had", "")                          \
+	ROW(3, CPU, "cpu", "for a CPU on which", "ran", "")                                        \
+	ROW(4, SCANNER, "scanner", "until", "had answered fanotify's question",                    \
+	    "fanotify_handle_event fanotify_get_response")                                         \
+	ROW(5, FREEZE, "freeze", "for a frozen file system until", "thawed it",                    \
+	    "percpu_rwsem_wait __percpu_down_read")                                                \
+	ROW(6, USERFAULT, "userfault", "for memory until", "supplied it", "handle_userfault")      \
+	ROW(7, HELPER, "helper", "while", "worked for it", "")                                     \
+	ROW(8, SERVER, "server", "until", "had answered its request", "")                          \
+	ROW(9, FREEZER, "freezer", "for a frozen cgroup until", "thawed it",                       \
+	    "__refrigerator do_freezer_trap")                                                      \
+	ROW(10, WAKER, "waker", "until", "woke it", "")
+/* clang-format on */
+
+#define WHO_ID(number, id, ...) WHO_##id = (number),
+
+enum who { WHO_NONE, WHO_LIST(WHO_ID) WHO_N };
+
+enum { WHO_LEAST_NS = 100000, CPU_TAKEN_LEAST_NS = 1000000 };
+
 /* How the page cache served a read or write, from events inside the operation. */
 enum cache_class {
 	CACHE_NONE,      /* not a read or write of a file */
@@ -275,7 +308,8 @@ struct waker {
 	unsigned int pid, tid;
 	unsigned char op;      /* enum op_kind */
 	unsigned char stratum; /* enum stratum in which it ran */
-	unsigned char pad[6];
+	unsigned char who;     /* enum who; only in struct sent_by */
+	unsigned char pad[5];
 	char comm[COMM_LEN];
 };
 
@@ -378,11 +412,19 @@ struct few_segments {
 	unsigned long long at[SEGMENTS_FEW];
 };
 
+/* Who the longest wait that has one was due to. It is another operation's if that began at another
+ * time. */
+struct sent_by {
+	unsigned long long ns, start_ns;
+	struct waker thread;
+};
+
 /* An operation that waited, with its segments. A record is cut off after the last one. @helper
  * ended the longest sleep in which a helper worked for the operation; tid 0: none did. */
 struct sent_op_ordered {
 	struct sent_op_waited waited;
 	struct waker helper;
+	struct sent_by by;
 	struct segments segments;
 };
 
@@ -544,7 +586,8 @@ _Static_assert(sizeof(struct sent_op) == 120, "sent_op has no holes");
 _Static_assert(sizeof(struct sent_op_waited) % sizeof(unsigned long long) == 0,
 	       "sent_op_waited is whole words");
 _Static_assert(sizeof(struct sent_slow_op) ==
-		       sizeof(struct sent_op_waited) + 128 + 8 + SEGMENTS_MAX * 8 + 8 + PATH_BYTES,
+		       sizeof(struct sent_op_waited) + 128 + 48 + 8 + SEGMENTS_MAX * 8 + 8 +
+			       PATH_BYTES,
 	       "sent_slow_op has no holes");
 _Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");
 _Static_assert(sizeof(struct unwind_row) == 8, "a million rows take 8 MB");

@@ -194,7 +194,8 @@ static struct scan_value *value_add(struct scan *s, struct second *p,
 
 /* A value of one of the slowest operations. */
 struct seen_value {
-	uint64_t key, owner, file;
+	uint64_t key, owner, file, by;
+	unsigned int who;
 };
 
 static int compare_seen(const void *a, const void *b)
@@ -223,6 +224,8 @@ static void frequent_add(struct scan *s, struct second *p, enum explain_attribut
 			return;
 		v->owner = list[i].owner;
 		v->file = list[i].file;
+		v->by = list[i].by;
+		v->who = list[i].who;
 	}
 }
 
@@ -258,6 +261,8 @@ static int values_choose(struct scan *s, struct second *p, const struct first *f
 			list[i].key = explain_attribute_value(s, &item, attribute);
 			list[i].owner = h ? h->owner : item.owner;
 			list[i].file = item.file;
+			list[i].by = item.op ? item.op->who_thread : 0;
+			list[i].who = item.op ? item.op->who : WHO_NONE;
 		}
 		frequent_add(s, p, attribute, list, n, least);
 	}

@@ -40,6 +40,7 @@ static const struct {
 	[ATTR_COMM] = { "comm", 0, 0, 1, CLASS_CAUSE },
 	[ATTR_CGROUP] = { "cgroup", 0, 0, 1, CLASS_CAUSE },
 	[ATTR_CONTAINER] = { "container", 0, 0, 1, CLASS_CAUSE },
+	[ATTR_WHO] = { "who", 0, 0, 1, CLASS_CAUSE },
 	[ATTR_IDLE] = { "idle", 18, 0, 0.8, CLASS_CAUSE },
 	[ATTR_DEPTH] = { "depth", 17, 0, 0.5, CLASS_SYMPTOM },
 	[ATTR_KIND] = { "kind", 0, OP_N, 0.9, CLASS_WAY },
@@ -162,6 +163,7 @@ void explain_scan_item_fill(struct scan_item *ret, struct scan *s, const struct 
 					   .disk = rq->dev };
 	}
 	ret->thread = catalog_thread(c, ret->owner);
+	ret->by = ret->op ? catalog_thread(c, ret->op->who_thread) : NULL;
 }
 
 /* 0, 1, 2 to 3, 4 to 7 ... have a bin each. */
@@ -321,6 +323,15 @@ static uint64_t who_value(struct scan *s, const struct scan_item *item,
 	}
 }
 
+/* The kind of somebody else, and the name: a lock may have several holders with one name. */
+static uint64_t by_value(const struct scan_item *item)
+{
+	if (!item->op || !item->op->who || !item->op->who_thread)
+		return NO_VALUE;
+	return hash_bytes(item->by->comm, strnlen(item->by->comm, COMM_LEN),
+			  hash_number(item->op->who));
+}
+
 static uint64_t of_op(const struct scan_item *item, enum explain_attribute attribute)
 {
 	const struct stored_op *op = item->op;
@@ -420,6 +431,8 @@ uint64_t explain_attribute_value(struct scan *s, const struct scan_item *item,
 		return where_value(s, item, attribute);
 	case ATTR_PROCESS ... ATTR_CONTAINER:
 		return who_value(s, item, attribute);
+	case ATTR_WHO:
+		return by_value(item);
 	case ATTR_DEPTH:
 		depth = s->is_cached ? NO_VALUE
 				     : explain_beside_depth(&s->beside, item->disk, item->start_ns);
@@ -707,6 +720,14 @@ static void put_who(FILE *f, const struct scan *s, const struct scan_value *v)
 	}
 }
 
+/* "waiting for a lock that hog had" */
+static void put_by(FILE *f, const struct scan *s, const struct scan_value *v)
+{
+	fprintf(f, "waiting %s ", who_before(v->who));
+	put_comm(f, catalog_thread(&s->rec->catalog, v->by));
+	fprintf(f, " %s", who_after(v->who));
+}
+
 static void put_result(FILE *f, const struct scan *s, uint64_t key)
 {
 	const char *error = key && s->conf->kinds ? strerrorname_np(key) : NULL;
@@ -764,6 +785,8 @@ static char *text_of_value(const struct scan *s, const struct scan_value *v,
 		put_where(f, s, v);
 	else if (v->attribute <= ATTR_CONTAINER)
 		put_who(f, s, v);
+	else if (v->attribute == ATTR_WHO)
+		put_by(f, s, v);
 	else
 		put_how(f, s, v);
 	if (fclose(f)) {

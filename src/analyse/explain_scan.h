@@ -136,6 +136,7 @@ struct scan_item {
 	const struct stored_op *op;      /* or NULL */
 	const struct stored_request *rq; /* or NULL */
 	const struct catalog_thread *thread;
+	const struct catalog_thread *by; /* to whom the longest wait of @op was due */
 	uint64_t owner, file;
 	uint64_t start_ns, total_ns;
 	uint64_t offset, len; /* NO_VALUE: not known */
@@ -147,6 +148,8 @@ struct scan_value {
 	enum explain_attribute attribute;
 	uint64_t key;         /* of an attribute with an order: the bin */
 	uint64_t owner, file; /* of an operation with this value, for its name */
+	uint64_t by;          /* likewise: the thread to which the longest wait was due */
+	unsigned int who;     /* and its kind */
 	uint32_t slow[SCAN_CELLS], all[SCAN_CELLS];
 	/* of ATTR_HOLDER, for slow ones: their time in locks and asleep, their time above the
 	 * median, and how many ended soon after the holder */

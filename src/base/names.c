@@ -174,6 +174,34 @@ static const char *lost_help(unsigned int lost)
 		      "the tracing; no loss";
 }
 
+static const struct who_row {
+	const char *name, *before, *after;
+} who_rows[WHO_N] = {
+#define WHO_ROW(number, id, name, before, after, functions) [number] = { name, before, after },
+	WHO_LIST(WHO_ROW)
+#undef WHO_ROW
+};
+
+const char *who_known(unsigned int who)
+{
+	return who < WHO_N ? who_rows[who].name : NULL;
+}
+
+const char *who_name(unsigned int who)
+{
+	return who_known(who) ? who_known(who) : "?";
+}
+
+const char *who_before(unsigned int who)
+{
+	return who_known(who) ? who_rows[who].before : "";
+}
+
+const char *who_after(unsigned int who)
+{
+	return who_known(who) ? who_rows[who].after : "";
+}
+
 const struct word_list op_words = { op_known, .from = OP_READ, .to = OP_N };
 static const struct word_list copy_words = { op_known, .from = OP_COPY_TO, .to = OP_COPY_TO + 1 };
 const struct word_list row_words = { op_known, .from = OP_READ, .to = OP_N, .more = &copy_words };
@@ -181,4 +209,5 @@ const struct word_list strata_words = { stratum_name, .from = 0, .to = ST_N, .he
 const struct word_list cache_words = { cache_known, .from = 0, .to = CACHE_N };
 const struct word_list rq_words = { rq_op_code, .from = 0, .to = RQ_N };
 const struct word_list behalf_words = { behalf_name, .from = 0, .to = BEHALF_N };
+const struct word_list who_words = { who_known, .from = WHO_NONE + 1, .to = WHO_N };
 const struct word_list lost_words = { lost_name, .from = 0, .to = LOST_N, .help = lost_help };

@@ -33,6 +33,10 @@ const char *rq_op_name(unsigned int op);      /* read write flush ... */
 const char *rq_op_code(unsigned int op);      /* as blkparse: R W F D DE WZ Z N */
 const char *by_name(unsigned int by);         /* pid comm file cgroup dev cache ... */
 const char *layer_name(unsigned int layer);   /* ops syscall vfs fs blk */
+const char *who_name(unsigned int who);       /* lock file_lock cpu ... */
+const char *who_known(unsigned int who);      /* as in JSON; NULL: nobody */
+const char *who_before(unsigned int who);     /* "for a lock that", between wait and thread */
+const char *who_after(unsigned int who);      /* "had", after the thread */
 const char *behalf_name(unsigned int behalf); /* writeback helper; NULL: of nobody else */
 const char *lost_name(unsigned int lost);     /* ring map_full unmatched_start ... */
 
@@ -41,7 +45,7 @@ extern const struct opt_choice lost_choices[];
 
 /* The names above that texts of JSON have; @row_words: kinds of rows. */
 extern const struct word_list op_words, row_words, strata_words, cache_words, rq_words,
-	behalf_words, lost_words;
+	behalf_words, lost_words, who_words;
 
 /* The kind of loss @lost as the end of a sentence that begins with the number @n; LOST_N: hits that
  * the kernel missed. Returns NULL if it is no loss, since the calls began before tracing did. */

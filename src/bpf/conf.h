@@ -42,6 +42,7 @@ enum {
 	MAX_RINGS = 16,       /* rings for records, one for each group of CPUs */
 	MAX_LANES = 128,      /* CPUs with a lane: a power of two; see struct lane */
 	FILES_SENT = 4096,    /* files whose name was sent; a collision drops one */
+	WHO_SITES = 8,        /* functions in WHO_LIST */
 	KIOCB_COMPLETES = 3,  /* functions that complete reads and writes of io_uring or libaio */
 	PID_LIMIT = 4 << 20,  /* PID_MAX_LIMIT, include/linux/threads.h */
 };
@@ -128,6 +129,11 @@ struct filter_lists {
 	/* types of file systems, "bdev" for block devices; chosen by the programs only for records,
 	 * by user space for rows */
 	unsigned long long fs[MAX_FS_TYPES][FS_NAME_LEN / 8];
+};
+
+/* The code of a function in which threads sleep for a known kind of somebody else: enum who. */
+struct who_site {
+	unsigned long long from, to, who;
 };
 
 /* Offsets in bytes of members of kernel structures that tell of requests to servers, or 0 if not
@@ -241,6 +247,7 @@ struct bpf_conf {
 		sent_requests;    /* send each operation, each request: struct sent_... */
 	unsigned char uncounted;  /* add nothing to rows */
 	unsigned char segments;   /* note the order of an operation's time: struct segments */
+	unsigned char who;        /* note who a wait was due to; only with segments */
 	unsigned char rings;      /* number of rings for these records; at most MAX_RINGS */
 	unsigned int wake_mask;   /* user space is woken after wake_mask + 1 bytes */
 	unsigned int lane_mask;   /* a lane has lane_mask + 1 records; 0: no lanes */
@@ -264,6 +271,7 @@ struct bpf_conf {
 	unsigned char page_shift;     /* log2 of a page's size */
 	unsigned char op_owner;       /* the submitter of async operations is needed at their end */
 	unsigned char backups;        /* programs on block tracepoints are attached twice */
+	struct who_site who_sites[WHO_SITES];
 	/* functions that complete reads and writes of io_uring and libaio; 0: not known, or not
 	 * traced */
 	unsigned long long completes[KIOCB_COMPLETES];

@@ -91,7 +91,7 @@ static __always_inline void slow_op_send(const struct op *op, const struct op_en
 {
 	struct sent_slow_op *s = bpf_ringbuf_reserve(&ring, sizeof(*s), 0);
 	const struct file_info *f = end->file;
-	struct segments *list;
+	struct op_list *list;
 
 	if (!s) {
 		count_lost(LOST_RING);
@@ -100,11 +100,14 @@ static __always_inline void slow_op_send(const struct op *op, const struct op_en
 	op_fill_waited(&s->op.waited, SENT_SLOW_OP, file_key_of(f), op,
 		       op_cache_class(op, end->acts), end);
 	s->op.waited.op.fs = SENT_FS_UNKNOWN;
-	list = op->settled ? op_segment_list(op) : NULL;
-	if (list)
-		bpf_probe_read_kernel(&s->op.segments, sizeof(s->op.segments), list);
-	else
+	list = op->settled ? op_list_find(op) : NULL;
+	if (list) {
+		s->op.by = list->by;
+		bpf_probe_read_kernel(&s->op.segments, sizeof(s->op.segments), &list->segments);
+	} else {
+		s->op.by.start_ns = 0;
 		s->op.segments.n = s->op.segments.merged = 0;
+	}
 	s->fs = f->fs;
 	s->disk = f->file ? file_disk(f->file, f->mode) : 0;
 	op_fill_helper(&s->op.helper, op);

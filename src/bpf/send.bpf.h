@@ -12,6 +12,7 @@
 
 #include "name.bpf.h"
 #include "row.bpf.h"
+#include "who.bpf.h"
 
 volatile struct lane lanes[MAX_LANES];
 
@@ -164,6 +165,7 @@ static __always_inline void op_fill_helper(struct waker *to, const struct op *op
 struct sent_op_few {
 	struct sent_op_waited waited;
 	struct waker helper;
+	struct sent_by by;
 	struct few_segments segments;
 };
 
@@ -171,21 +173,24 @@ struct sent_op_few {
 static __always_inline bool op_send_ordered(void *ring, const struct op *op, u8 fs, u64 key,
 					    u8 cache, const struct op_end *end)
 {
-	struct segments *list = op->settled ? op_segment_list(op) : NULL;
+	struct op_list *list = op->settled ? op_list_find(op) : NULL;
 	struct sent_op_ordered *o;
 	struct sent_op_few *f;
 
-	if (!list || list->n <= SEGMENTS_FEW) {
+	if (!list || list->segments.n <= SEGMENTS_FEW) {
 		f = bpf_ringbuf_reserve(ring, sizeof(*f), 0);
 		if (!f)
 			return false;
 		f->waited.op.fs = fs;
 		op_fill_waited(&f->waited, SENT_OP_ORDERED, key, op, cache, end);
 		op_fill_helper(&f->helper, op);
-		if (list)
-			__builtin_memcpy(&f->segments, list, sizeof(f->segments));
-		else
+		if (list) {
+			f->by = list->by;
+			__builtin_memcpy(&f->segments, &list->segments, sizeof(f->segments));
+		} else {
+			f->by.start_ns = 0;
 			f->segments.n = f->segments.merged = 0;
+		}
 		sent_submit(f, sizeof(*f));
 		return true;
 	}
@@ -195,7 +200,8 @@ static __always_inline bool op_send_ordered(void *ring, const struct op *op, u8 
 	o->waited.op.fs = fs;
 	op_fill_waited(&o->waited, SENT_OP_ORDERED, key, op, cache, end);
 	op_fill_helper(&o->helper, op);
-	bpf_probe_read_kernel(&o->segments, sizeof(o->segments), list);
+	o->by = list->by;
+	bpf_probe_read_kernel(&o->segments, sizeof(o->segments), &list->segments);
 	sent_submit(o, sizeof(*o));
 	return true;
 }

@@ -402,13 +402,20 @@ struct {
 	__type(value, struct interrupted);
 } interrupted SEC(".maps");
 
+/* What an operation in progress notes in addition to its state. */
+struct op_list {
+	struct segments segments;
+	struct sent_by by;
+	u64 slept_at[2]; /* where in the kernel the thread slept last, if it is not known why */
+};
+
 /* The segments of operations in progress. Each slot of @tasks, and each of @async_ops, owns one
  * list at a time, written by the writers of its operation. Entry 0 belongs to nobody. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct segments);
+	__type(value, struct op_list);
 } op_segments SEC(".maps");
 
 /* A bit for each thread group: set for the tracked ones; see on_fork(). */

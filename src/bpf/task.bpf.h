@@ -404,7 +404,9 @@ static __always_inline struct segments *op_segment_list(const struct op *op)
 {
 	u32 at = op->segments;
 
-	return CONF(segments) && at ? bpf_map_lookup_elem(&op_segments, &at) : NULL;
+	struct op_list *list = CONF(segments) && at ? bpf_map_lookup_elem(&op_segments, &at) : NULL;
+
+	return list ? &list->segments : NULL;
 }
 
 /* Adds a segment. Without a place for it, its time is in the strata alone. @list: NULL: none. */

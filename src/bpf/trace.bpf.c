@@ -216,6 +216,7 @@ int on_sched_switch(u64 *ctx)
 	u32 tid;
 
 	marks_clear();
+	cpu_run_ends(now);
 	if (may_have_op(prev->flags)) {
 		t = task_lookup((u64)prev);
 		if (t && t->op.stage)

@@ -39,6 +39,7 @@
 #include "task.bpf.h"
 #include "io.bpf.h"
 #include "row.bpf.h"
+#include "who.bpf.h"
 
 /*
  * An interval is cut by the times of the request for which the thread waited.
@@ -183,24 +184,6 @@ static __always_inline void lock_taken(u64 lock)
 
 	if (t && t->op.stage && t->op.locked && t->op.lock == lock)
 		t->op.locked = LOCKED_NOT;
-}
-
-/* Notes the waker of a thread, and its operation: current, unless an interrupt wakes the thread. */
-static __always_inline void waker_note(struct waker *w, u32 level)
-{
-	struct task_state *t = current_lookup();
-	u64 id = level ? 0 : current_pid_tgid();
-	u32 stage = t && id ? t->op.stage : 0;
-
-	__builtin_memset(w, 0, sizeof(*w));
-	w->pid = id >> 32;
-	w->tid = id;
-	if (id)
-		bpf_get_current_comm(w->comm, sizeof(w->comm));
-	if (stage) {
-		w->op = t->op.kind;
-		w->stratum = stage >> 8;
-	}
 }
 
 /* Charges the wait for a lock. It ended when @waker gave the lock up at @wake. The longest wait is
@@ -437,7 +420,7 @@ static __always_inline void task_woken(struct task_state *t, struct task_struct 
 	w->asleep = *(volatile u64 *)&t->wait.asleep;
 	if (w->asleep)
 		waking_split(w, p, &t->op, now, level);
-	if (CONF(records) || (CONF(segments) && w->helped))
+	if (CONF(records) || (CONF(segments) && w->helped) || who_is_wanted(now - w->asleep))
 		waker_note(&w->waker, level);
 	w->at = now;
 }
@@ -602,6 +585,8 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 		if (own_request(&own, tid, op, from))
 			wk.is_read = own_request_split(&wk.split, &own, from, now);
 	}
+	if (wk.at && who_is_wanted(wk.at - from))
+		who_note(t, p, wake);
 	rest = wk.helped ? ST_HELPER : ST_SLEEP;
 	if (op->pauses) {
 		op_charge(op, ST_THROTTLE, wake);
@@ -635,6 +620,7 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 	if (CONF(sites) && site_time(op, frozen) != unknown &&
 	    (op->progress != OP_SLEEPS || op->acts))
 		site_note(op, p, site_time(op, frozen) - unknown);
+	who_ran_note(t, now);
 	op_charge(op, ST_RUNQ, now);
 }
 
@@ -642,10 +628,12 @@ static __always_inline void task_on_cpu(struct task_state *t, struct task_struct
 {
 	if (!t->wait.off)
 		return;
-	if (t->wait.asleep)
+	if (t->wait.asleep) {
 		task_charge_sleep(t, p, now);
-	else
+	} else {
+		who_ran_note(t, now);
 		op_charge(&t->op, ST_PREEMPT, now);
+	}
 	wait_end(&t->wait);
 }
 

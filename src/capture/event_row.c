@@ -162,6 +162,8 @@ void event_row_fill(struct event_row *ret, struct event_names *names, const stru
 		ret->who = catalog_thread(&rec->catalog, owner);
 		ret->cgroup = cgroup_find(names, &rec->catalog, ret->who->cgroup);
 	}
+	if (ev->kind == CHUNK_OPS && ev->op.who && ev->op.who_thread)
+		ret->by = catalog_thread(&rec->catalog, ev->op.who_thread);
 	if (ev->kind == CHUNK_OPS)
 		fill_op(ret, names, &ev->op, call_name);
 	else
@@ -322,7 +324,19 @@ static void who_value(struct value *v, const struct event_row *r, uint64_t n)
 	STRATUM(reap, OPS, "")                                                                     \
 	COLUMN(copied_to, OPS, TEXT, v->text = r->copied_to,                                       \
 	       "path of the file to which a copy wrote; path has the file that the copy read",     \
-	       .null = "no copy of two files, or not known")
+	       .null = "no copy of two files, or not known")                                       \
+	COLUMN(who, OPS, TEXT, v->text = r->op ? who_known(r->op->who) : NULL,                     \
+	       "kind of somebody else to whom the longest such wait was due: lock, file_lock, "    \
+	       "cpu, scanner ...",                                                                 \
+	       NOBODY, .json.words = &who_words)                                                   \
+	COLUMN(who_ns, OPS, TIME, value_number(v, r->op ? r->op->who_ns : 0, r->by),               \
+	       "length of this wait", NOBODY)                                                      \
+	COLUMN(who_pid, OPS, ID, value_number(v, r->by ? r->by->pid : 0, r->by),                   \
+	       "process of this somebody", NOBODY)                                                 \
+	COLUMN(who_tid, OPS, ID, value_number(v, r->by ? r->by->tid : 0, r->by),                   \
+	       "thread of this somebody", NOBODY)                                                  \
+	COLUMN(who_comm, OPS, TEXT, value_text(v, r->by ? r->by->comm : NULL, COMM_LEN),           \
+	       "name of this thread", NOBODY)
 /* clang-format on */
 
 enum {
@@ -343,6 +357,7 @@ EVENT_COLUMNS(COLUMN_GETTER, STRATUM_GETTER)
 #define NOT_KNOWN    .null = "not known"
 #define OF_REQUEST   .null = "a request, or not known"
 #define OF_OPERATION .null = "an operation"
+#define NOBODY       .null = "a request, or no such wait lasted for 100 us, or not known"
 #define NONE         .null = "none, or not known"
 #define MISSING_OPS  .null = "a request, or not measured"
 #define MISSING_BOTH .null = "not measured"

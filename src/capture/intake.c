@@ -519,6 +519,7 @@ INLINE uint64_t op_fill(struct stored_op *op, const struct sent_op *s,
 	op->owner = owner;
 	op->file = file;
 	op->helper = op->copied_to = 0;
+	op->who = op->who_ns = op->who_thread = op->who_op = 0;
 	return stored_op_set(op, s, waited);
 }
 
@@ -531,20 +532,22 @@ static void handle_take(struct intake *in, const struct sent_op *s,
 	writer_handle(in->w, &op);
 }
 
-/* The id of a helper, or 0 if there is none. */
-static uint64_t helper_id(struct intake *in, const struct waker *helper)
+/* The id of another thread, or 0 if there is none. */
+static uint64_t waker_id(struct intake *in, const struct waker *thread)
 {
-	struct sent_who who = { .pid = helper->pid, .tid = helper->tid };
+	struct sent_who who = { .pid = thread->pid, .tid = thread->tid };
 
-	memcpy(who.comm, helper->comm, COMM_LEN);
-	return helper->tid ? thread_id(in, &who) : 0;
+	memcpy(who.comm, thread->comm, COMM_LEN);
+	return thread->tid ? thread_id(in, &who) : 0;
 }
 
 INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sent_op_waited *waited,
 		    const struct sent_op_ordered *ordered)
 {
 	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file), total;
-	uint64_t helper = ordered ? helper_id(in, &ordered->helper) : 0;
+	uint64_t helper = ordered ? waker_id(in, &ordered->helper) : 0;
+	unsigned int who = ordered ? sent_by_who(&ordered->by, s->start_ns, s->ret) : WHO_NONE;
+	uint64_t by = who ? waker_id(in, &ordered->by.thread) : 0;
 	uint64_t copied_to = waited ? file_id(in, &waited->copied_to) : 0;
 	struct stored_op *op;
 
@@ -562,6 +565,12 @@ INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sen
 	total = op_fill(op, s, waited, owner, file);
 	op->helper = helper;
 	op->copied_to = copied_to;
+	if (by) {
+		op->who = who;
+		op->who_ns = ordered->by.ns;
+		op->who_thread = by;
+		op->who_op = ordered->by.thread.op < OP_N ? ordered->by.thread.op : OP_NONE;
+	}
 	if (s->start_ns + total > in->end_ns)
 		return;
 	if (is_shown(in, s->kind))

@@ -459,6 +459,24 @@ static int request_add(struct replay *r, struct replay_interval *iv, const struc
 	return hist_add(&row->hist, hist_bucket(sums.max_ns), n);
 }
 
+/* Sets who the longest wait of @op for somebody else was due to. */
+static void slow_who_fill(const struct replay *r, struct slow_op *ret, const struct recording *rec,
+			  const struct stored_op *op)
+{
+	const struct catalog_thread *t = catalog_thread(&rec->catalog, op->who_thread);
+
+	if (!op->who || op->who >= WHO_N)
+		return;
+	ret->by = (struct sent_by){ .ns = op->who_ns,
+				    .thread = { .pid = t->pid,
+						.tid = t->tid,
+						.op = op->who_op < OP_N ? op->who_op : OP_NONE,
+						.who = op->who } };
+	memcpy(ret->by.thread.comm, t->comm, COMM_LEN);
+	if (r->conf.commands && t->command)
+		ret->by_command = strdup(t->command);
+}
+
 static void slow_op_fill(struct replay *r, struct slow_op *ret, const struct recording *rec,
 			 const struct stored_event *ev)
 {
@@ -482,6 +500,7 @@ static void slow_op_fill(struct replay *r, struct slow_op *ret, const struct rec
 	ret->helper.pid = t->pid;
 	ret->helper.tid = t->tid;
 	memcpy(ret->helper.comm, t->comm, COMM_LEN);
+	slow_who_fill(r, ret, rec, op);
 	ret->has_segments = segments_unpack(&ret->segments, op->strata, ev->segments, op->segments);
 	catalog_file_name(f, &ret->file);
 }

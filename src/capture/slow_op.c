@@ -34,6 +34,8 @@ void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s)
 		.woken_by = s->woken_by,
 		.helper = s->op.helper,
 	};
+	ret->by = s->op.by;
+	ret->by.thread.who = sent_by_who(&s->op.by, op->start_ns, op->ret);
 	for (int i = 0; i < ST_N; i++) {
 		ret->strata[i] = i < SENT_ON_CPU ? op->on_cpu[i] : waited->waits[i - SENT_ON_CPU];
 		ret->total_ns += ret->strata[i];
@@ -66,8 +68,9 @@ void slow_op_done(struct slow_op *op)
 {
 	free(op->requests);
 	free(op->command);
+	free(op->by_command);
 	op->requests = NULL;
-	op->command = NULL;
+	op->command = op->by_command = NULL;
 }
 
 struct slow_op *slowest_place(struct slow_op *list, size_t *n, size_t max, uint64_t total_ns)

@@ -43,6 +43,8 @@ struct slow_op {
 				 * what it was doing, as of lock_holder */
 	struct waker helper;    /* ended its longest sleep with a helper at work for it; tid 0:
 				 * none; op, stratum: not known */
+	struct sent_by by;      /* who its longest wait for somebody else was due to */
+	char *by_command;       /* the command line of this thread, as @command */
 	unsigned int recording; /* number of its recording, from 0 on */
 	uint64_t real_ns;       /* when it began, since 1970; 0: not of a recording */
 	uint64_t at_ns;         /* the same since the beginning of the recording */

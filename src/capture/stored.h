@@ -99,7 +99,13 @@ struct chunk_head {
 	COLUMN(xid, xid, VALUE, s->kind == OP_SERVED ? s->len + 1 : 0)                             \
 	/* of a copy: the file to which it wrote, NAME_FILE, 0: none; its file system */           \
 	ID(copied_to, copied_to, VALUE)                                                            \
-	COLUMN(copied_fs, copied_fs, VALUE, waited ? waited->copied_fs : 0)
+	COLUMN(copied_fs, copied_fs, VALUE, waited ? waited->copied_fs : 0)                        \
+	/* who its longest wait for somebody else was due to: kind, 0: none; ns; NAME_THREAD; */   \
+	/* the kind of this thread's own operation, 0: none */                                     \
+	ID(who, who, VALUE)                                                                        \
+	ID(who_ns, who_ns, VALUE)                                                                  \
+	ID(who_thread, who_thread, VALUE)                                                          \
+	ID(who_op, who_op, VALUE)
 /* clang-format on */
 
 /* Recordings of all versions have the strata before this one. Older ones do not have the others:
@@ -130,6 +136,16 @@ stored_op_set(struct stored_op *op, const struct sent_op *s, const struct sent_o
 	for (int i = SENT_ON_CPU; i < ST_N; i++)
 		total += op->strata[i] = waited ? waited->waits[i - SENT_ON_CPU] : 0;
 	return total;
+}
+
+/* The kind of somebody to whom a wait was due, in an operation that began at @start_ns and returned
+ * @ret; WHO_NONE: nobody. A wait for a file lock that failed was ended by a signal, not by the
+ * lock's holder. */
+static inline unsigned int sent_by_who(const struct sent_by *by, uint64_t start_ns, int64_t ret)
+{
+	if (by->start_ns != start_ns || !by->thread.tid || by->thread.who >= WHO_N)
+		return WHO_NONE;
+	return by->thread.who == WHO_FILE_LOCK && ret < 0 ? WHO_WAKER : by->thread.who;
 }
 
 enum { STORED_FS_UNKNOWN, STORED_FS_BDEV, STORED_FS_FIRST };

@@ -297,9 +297,12 @@ static void on_slow_op(void *arg, const struct sent_slow_op *sent)
 	if (!place)
 		return;
 	*place = op;
-	if (!b->html || b->commands)
+	if (!b->html || b->commands) {
 		place->command = session_command(session, op.who.pid,
 						 op.who.tid == op.who.pid ? op.who.comm : NULL);
+		place->by_command =
+			op.by.thread.who ? session_command(session, op.by.thread.pid, NULL) : NULL;
+	}
 	if (b->n_slowest == max)
 		session_set_slow_ns(session, b->slowest[max - 1].total_ns);
 }

@@ -240,6 +240,24 @@ static void put_woken_by(struct json *j, const struct slow_op *r)
 	json_put_end(j, '}');
 }
 
+/* Member "who": who the longest wait for somebody else was due to; null: nobody. */
+static void put_who(struct json *j, const struct slow_op *r)
+{
+	const struct waker *w = &r->by.thread;
+
+	if (!w->who) {
+		json_put_null(j, "who");
+		return;
+	}
+	json_put_begin(j, "who", '{');
+	json_put_string(j, "kind", who_known(w->who));
+	json_put_uint(j, "wait_ns", r->by.ns);
+	put_thread(j, w->pid, w->tid, w->comm);
+	json_put_string(j, "command", r->by_command);
+	json_put_string(j, "op", w->op ? op_name(w->op) : NULL);
+	json_put_end(j, '}');
+}
+
 /* Member "helper": the helper of the operation; null: none, or not recorded. */
 static void put_helper_of(struct json *j, const struct slow_op *r)
 {
@@ -333,6 +351,7 @@ static void put_record(struct writer *w, const struct slow_op *r)
 	put_lock(j, r);
 	put_helper_of(j, r);
 	put_woken_by(j, r);
+	put_who(j, r);
 	put_requests_of(w, r);
 	json_put_end(j, '}');
 }

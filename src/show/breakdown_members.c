@@ -228,6 +228,23 @@ static const struct member known_thread_members[] = { { "pid", MEMBER_ID, .what 
 						      { "tid", MEMBER_ID, .what = "its thread" },
 						      { "comm", MEMBER_TEXT, .what = "its name" },
 						      {} };
+static const struct member who_members[] = {
+	{ "kind", MEMBER_ASCII,
+	  .what = "lock: it had a lock of the kernel; file_lock: a lock of the file; cpu: it ran on "
+		  "the CPU; scanner: it answered fanotify; freeze, freezer: it thawed the file "
+		  "system, or the cgroup; userfault: it supplied the memory; helper: a kernel "
+		  "thread which worked for it; server: it answered the request; waker: it woke "
+		  "the thread, for another reason",
+	  .words = &who_words },
+	{ "wait_ns", MEMBER_TIME, .what = "length of the wait, 100 us or more" },
+	{ .also = known_thread_members },
+	{ "command", MEMBER_TEXT, .what = "command line of its process",
+	  .null = "as of the operation" },
+	{ "op", MEMBER_ASCII, .what = "kind of the operation in which it was",
+	  .null = "none, or not known", .words = &op_words },
+	{}
+};
+static const struct object who_object = { NULL, "somebody else", who_members };
 static const struct object helper_thread_object = { NULL, "a helper", known_thread_members };
 
 static const struct member waker_members[] = { { "sleep_ns", MEMBER_TIME,
@@ -329,6 +346,11 @@ static const struct member slow_members[] = {
 	  .null = "no such sleep; an interrupt, a helper or a completion ended it; or a recording "
 		  "is shown",
 	  .object = &waker_object },
+	{ "who", MEMBER_OBJECT,
+	  .what = "the thread to which the longest wait for somebody else was due",
+	  .null = "no such wait lasted for 100 us, or an interrupt ended it, or recorded by an older "
+		  "version",
+	  .object = &who_object },
 	{ "disk_requests", MEMBER_OBJECT,
 	  .what = "in reports, the longest requests which belong to the operation, by their "
 		  "submission; "

@@ -405,7 +405,7 @@ static void put_finding(struct explain_out *t, size_t i)
 
 char *explain_missing(const struct explain *e, size_t i)
 {
-	static const char *const always[] = { "the CPU", "who woke the thread", "who held a lock" };
+	static const char *const always[] = { "the CPU" };
 	const size_t n = sizeof(always) / sizeof(*always);
 	char *text = NULL;
 

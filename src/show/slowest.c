@@ -178,7 +178,7 @@ static void put_lock(struct text_out *o, const struct breakdown_view *v, const s
 	char comm[TEXT_SAFE_CAP(COMM_LEN)], line[192];
 	int n;
 
-	if (!r->lock_ns)
+	if (!r->lock_ns || r->by.thread.who == WHO_LOCK || r->by.thread.who == WHO_FREEZE)
 		return;
 	text_safe_n(comm, sizeof(comm), h->comm, strnlen(h->comm, sizeof(h->comm)));
 	n = snprintf(line, sizeof(line), "waited %s for a lock", view_time(v, r->lock_ns).s);
@@ -194,7 +194,7 @@ static void put_helper(struct text_out *o, const struct breakdown_view *v, const
 	const struct waker *h = &r->helper;
 	char comm[TEXT_SAFE_CAP(COMM_LEN)], line[160];
 
-	if (!h->tid)
+	if (!h->tid || r->by.thread.who == WHO_HELPER)
 		return;
 	text_safe_n(comm, sizeof(comm), h->comm, strnlen(h->comm, sizeof(h->comm)));
 	snprintf(line, sizeof(line), "helped by %s (pid %u, tid %u)", comm, h->pid, h->tid);
@@ -207,12 +207,33 @@ static void put_woken(struct text_out *o, const struct breakdown_view *v, const 
 	const struct waker *w = &r->woken_by;
 	char comm[TEXT_SAFE_CAP(COMM_LEN)], line[192];
 
-	if (!r->slept_ns || !w->tid)
+	if (!r->slept_ns || !w->tid || w->tid == r->by.thread.tid)
 		return;
 	text_safe_n(comm, sizeof(comm), w->comm, strnlen(w->comm, sizeof(w->comm)));
 	snprintf(line, sizeof(line), "slept %s until %s woke it (pid %u, tid %u)",
 		 view_time(v, r->slept_ns).s, comm, w->pid, w->tid);
 	put_line(o, v, line);
+}
+
+/* "waited 20.1 ms for a file lock that apt had (pid 12, tid 12, in write): apt update" */
+static void put_by(struct text_out *o, const struct breakdown_view *v, const struct slow_op *r)
+{
+	const struct waker *w = &r->by.thread;
+	size_t cap = r->by_command ? TEXT_SAFE_CAP(strlen(r->by_command)) : 1, n;
+	char comm[TEXT_SAFE_CAP(COMM_LEN)], *line = w->who ? malloc(cap + 320) : NULL;
+
+	if (!line)
+		return;
+	text_safe_n(comm, sizeof(comm), w->comm, strnlen(w->comm, sizeof(w->comm)));
+	n = snprintf(line, 320, "waited %s %s %s %s (pid %u, tid %u%s%s)",
+		     view_time(v, r->by.ns).s, who_before(w->who), comm, who_after(w->who), w->pid,
+		     w->tid, w->op ? ", in " : "", w->op ? op_name(w->op) : "");
+	if (r->by_command) {
+		strcpy(line + n, ": ");
+		text_safe(line + n + 2, cap, r->by_command);
+	}
+	put_line(o, v, line);
+	free(line);
 }
 
 enum { TIMELINE_MAX = 200, TIMELINE_LINES = 16 };
@@ -320,6 +341,7 @@ void slowest_details(struct text_out *o, const struct breakdown_view *v, const s
 	put_range(o, v, r);
 	put_who(o, v, r);
 	put_command(o, v, r);
+	put_by(o, v, r);
 	put_lock(o, v, r);
 	put_helper(o, v, r);
 	put_woken(o, v, r);

@@ -92,17 +92,53 @@ static void conf_set_completes(struct bpf_conf *c, struct feature *f)
 		    { "io_complete_rw_iopoll", false },
 		    { "aio_complete_rw", true } };
 	bool uring = feature_uring(f), aio = feature_aio(f);
-	FILE *symbols = kallsyms_open();
 	unsigned long long at;
 	int n = 0;
 
-	if (symbols)
-		fclose(symbols);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		at = (all[i].aio ? aio : uring) ? kallsyms_cached(all[i].name) : 0;
 		if (at)
 			c->completes[n++] = at;
 	}
+}
+
+/* The functions of WHO_LIST in which threads sleep. */
+static void conf_set_who_sites(struct bpf_conf *c)
+{
+#define WHO_SITE(number, id, name, before, after, functions) { functions, number },
+	static const struct {
+		const char *functions;
+		unsigned int who;
+	} all[] = { WHO_LIST(WHO_SITE) };
+#undef WHO_SITE
+	struct who_site *site = c->who_sites;
+	char functions[128], *rest, *name;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		snprintf(functions, sizeof(functions), "%s", all[i].functions);
+		for (rest = functions; (name = strsep(&rest, " "));) {
+			site->from = *name && site < c->who_sites + WHO_SITES
+					     ? kallsyms_cached_range(name, (uint64_t *)&site->to)
+					     : 0;
+			if (site->from)
+				site++->who = all[i].who;
+		}
+	}
+}
+
+static void conf_set_symbols(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
+{
+	FILE *symbols;
+
+	if (!(plan_asked(sc) & ASK_QUEUED) && !c->who)
+		return;
+	symbols = kallsyms_open();
+	if (symbols)
+		fclose(symbols);
+	if (plan_asked(sc) & ASK_QUEUED)
+		conf_set_completes(c, f);
+	if (c->who)
+		conf_set_who_sites(c);
 	kallsyms_forget();
 }
 
@@ -290,6 +326,7 @@ static void conf_set_records(struct bpf_conf *c, const struct session_conf *sc)
 	c->uncounted = sc->uncounted;
 	c->stacks = sc->stacks;
 	c->segments = sc->segments && sc->layer == LAYER_OPS;
+	c->who = c->segments;
 	if (sc->sent_ops || sc->sent_requests)
 		stream_conf(sc, c);
 }
@@ -380,6 +417,5 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	c->served = plan_asked(sc) & ASK_SERVED && (feature_nfsd(f) || feature_ksmbd(f));
 	if (c->behalf && !f->interrupt_level)
 		conf_set_level(c);
-	if (plan_asked(sc) & ASK_QUEUED)
-		conf_set_completes(c, f);
+	conf_set_symbols(c, sc, f);
 }

@@ -44,12 +44,12 @@ void kallsyms_forget(void)
 	cached = NULL;
 }
 
-/* A line is "ADDRESS TYPE NAME"; symbols of modules have "\t[MODULE]" after the name. */
-uint64_t kallsyms_find(const char *text, const char *name)
+/* A line is "ADDRESS TYPE NAME"; symbols of modules have "\t[MODULE]" after the name. Returns the
+ * only line with @name, or NULL. */
+static const char *line_find(const char *text, const char *name)
 {
 	size_t len = strlen(name);
-	const char *line = text, *at = text;
-	uint64_t found = 0;
+	const char *line = text, *at = text, *found = NULL;
 
 	while ((at = strstr(at, name))) {
 		line = at;
@@ -57,12 +57,31 @@ uint64_t kallsyms_find(const char *text, const char *name)
 		if (line == text || line[-1] != ' ' || (*at && *at != '\n' && *at != '\t'))
 			continue;
 		if (found)
-			return 0;
+			return NULL;
 		while (line > text && line[-1] != '\n')
 			line--;
-		found = strtoull(line, NULL, 16);
+		found = line;
 	}
 	return found;
+}
+
+uint64_t kallsyms_find(const char *text, const char *name)
+{
+	const char *line = line_find(text, name);
+
+	return line ? strtoull(line, NULL, 16) : 0;
+}
+
+uint64_t kallsyms_cached_range(const char *name, uint64_t *ret_end)
+{
+	const char *line = cached ? line_find(cached, name) : NULL;
+	uint64_t from = line ? strtoull(line, NULL, 16) : 0, to = from;
+
+	while (from && to <= from && line && (line = strchr(line, '\n')))
+		to = strtoull(++line, NULL, 16);
+	if (from)
+		*ret_end = to > from ? to : from + 4096;
+	return from;
 }
 
 uint64_t kallsyms_cached(const char *name)

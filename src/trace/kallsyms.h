@@ -20,6 +20,10 @@ void kallsyms_forget(void); /* frees the cached text */
  * no symbol or several have this name, or the kernel hides addresses. */
 uint64_t kallsyms_cached(const char *name);
 
+/* As kallsyms_cached(). @ret_end: the address of the next symbol, or of the next page if there is
+ * none. */
+uint64_t kallsyms_cached_range(const char *name, uint64_t *ret_end);
+
 /* As kallsyms_cached(), but searches @text. */
 uint64_t kallsyms_find(const char *text, const char *name);
 

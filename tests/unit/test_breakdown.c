@@ -171,6 +171,7 @@ static void fixture_hostile(struct fixture *f, uint64_t n)
 	memset(&f->records[1], 0xff, sizeof(f->records[1]));
 	f->records[1].has_segments = false; /* they are checked as they come */
 	f->records[1].command = (char *)HOSTILE " " HOSTILE;
+	f->records[1].by_command = (char *)HOSTILE " " HOSTILE;
 	f->damaged = true;
 }
 
@@ -1465,6 +1466,22 @@ static void the_slowest_are_shown_whole(void **state)
 	f.records[0].woken_by = (struct waker){ .pid = 9, .tid = 10, .comm = "d\x1b[1m" };
 	print(&f, breakdown_text, &plain, 2);
 	assert_has(f.text, "\n   slept 3.00 ms until d\\x1b[1m woke it (pid 9, tid 10)\n");
+	/* the longest wait for somebody else is told once, with the command line */
+	f.records[0].by = (struct sent_by){ .ns = 4000000,
+					    .thread = { .pid = 9,
+							.tid = 10,
+							.who = WHO_SCANNER,
+							.comm = "d\x1b[1m" } };
+	f.records[0].by_command = (char *)"d\x1b --scan";
+	print(&f, breakdown_text, &plain, 2);
+	assert_has_not(f.text, "slept");
+	assert_has(f.text, "\n   waited 4.00 ms until d\\x1b[1m had answered fanotify's question (pid 9, "
+			   "tid 10): d\\x1b --scan\n");
+	assert_has(f.text, "for a lock that c");
+	f.records[0].by.thread.who = WHO_FREEZE;
+	print(&f, breakdown_text, &plain, 2);
+	assert_has_not(f.text, "for a lock");
+	f.records[0].by_command = NULL;
 	fixture_done(&f);
 }
 
@@ -2128,6 +2145,8 @@ static const char every_member[] =
 	"\"tid\":406,\"comm\":\"jbd2\",\"op\":\"fsync\",\"stratum\":\"fs\"},"
 	"\"helper\":{\"pid\":411,\"tid\":412,\"comm\":\"jbd2/sda\"},"
 	"\"woken_by\":{\"sleep_ns\":413,\"pid\":414,\"tid\":415,\"comm\":\"bindfs\"},"
+	"\"who\":{\"kind\":\"file_lock\",\"wait_ns\":416,\"pid\":417,\"tid\":418,\"comm\":\"apt\","
+	"\"command\":\"apt update\",\"op\":\"fsync\"},"
 	"\"disk_requests\":null,\"disk_requests_count\":null}]}\n";
 
 static char *container(const char *id, const char *runtime, const char *pod)
@@ -2211,6 +2230,13 @@ static void record_of_every_member(struct slow_op *r)
 	r->helper = (struct waker){ .pid = 411, .tid = 412, .comm = "jbd2/sda" };
 	r->slept_ns = 413;
 	r->woken_by = (struct waker){ .pid = 414, .tid = 415, .comm = "bindfs" };
+	r->by = (struct sent_by){ .ns = 416,
+				  .thread = { .pid = 417,
+					      .tid = 418,
+					      .op = OP_FSYNC,
+					      .who = WHO_FILE_LOCK,
+					      .comm = "apt" } };
+	r->by_command = (char *)"apt update";
 	r->has_segments = true;
 	r->segments =
 		(struct segments){ 2, 410, { SEGMENT(ST_SYSCALL, 408), SEGMENT(ST_DEVICE, 409) } };

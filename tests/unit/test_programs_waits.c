@@ -1235,6 +1235,112 @@ static void test_who_ended_a_sleep(void **state)
 	assert_int_equal(r->slept_ns, 0);
 }
 
+/* Alice sleeps for @ns until @by wakes her. */
+static void sleeps_until(u64 ns, struct ktask *by)
+{
+	sleeps(&alice, 0);
+	tick(ns);
+	wakes_up(by, 1, &alice, 0);
+	runs(&alice, 0);
+}
+
+static void assert_who(const struct slow_op *r, enum who who, u64 ns, const char *comm)
+{
+	assert_int_equal(r->by.thread.who, who);
+	if (!who)
+		return;
+	assert_int_equal(r->by.ns, ns);
+	assert_string_equal(r->by.thread.comm, comm);
+}
+
+/* The longest wait that somebody else ended, or was due to, has a kind and a thread. */
+static void test_who_a_wait_was_due_to(void **state)
+{
+	struct ktask carol;
+
+	(void)state;
+	task_init(&carol, 1300, 1303, "carol", 0);
+	conf.records = conf.call_noted = conf.segments = conf.who = 1;
+	cpu_is(0, &alice);
+	current_lookup()->op.segments = 1;
+	conf.who_sites[1] = (struct who_site){ 0x1000, 0x2000, WHO_SCANNER };
+	alice.stack[1] = 0x1000; /* returns to the beginning: not called by this function */
+	sys_exit(0);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	waits_for_lock(0x77, 200000, &bob, 0);
+	waits_for_lock(0x77, 150000, &carol, 0);
+	sleeps_until(170000, &carol);
+	waits_for_lock(0x77, 300000, &carol, 0x10000);
+	assert_who(recorded(), WHO_LOCK, 200000, "bob");
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	waits_for_lock(0x77, 99999, &bob, 0);
+	assert_who(recorded(), WHO_NONE, 0, NULL);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sleeps_until(100000, &carol);
+	assert_who(recorded(), WHO_WAKER, 100000, "carol");
+	alice.stack[1] = 0x2000;
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sleeps_until(110000, &carol);
+	assert_who(recorded(), WHO_SCANNER, 110000, "carol");
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	current_lookup()->op.kind = OP_LOCK;
+	sleeps_until(130000, &carol);
+	sys_exit(0);
+	assert_who(newest_record(), WHO_FILE_LOCK, 130000, "carol");
+	/* a wait that a signal ended was not ended by the holder */
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	current_lookup()->op.kind = OP_LOCK;
+	sleeps_until(140000, &carol);
+	sys_exit(-4 /* EINTR */);
+	assert_who(newest_record(), WHO_WAKER, 140000, "carol");
+}
+
+/* A wait of 1 ms for a CPU is due to the thread that ran for 0.5 ms there last, unless the CPU was
+ * idle. */
+static void test_who_ran_instead(void **state)
+{
+	struct ktask carol;
+
+	(void)state;
+	task_init(&carol, 1300, 1303, "carol", 0);
+	conf.records = conf.call_noted = conf.segments = conf.who = 1;
+	cpu_is(0, &alice);
+	current_lookup()->op.segments = 1;
+	sys_exit(0);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	switch_to(&bob, false);
+	tick(999000);
+	switch_to(&carol, false);
+	tick(1000);
+	switch_to(&alice, false);
+	assert_who(recorded(), WHO_CPU, 1000000, "bob");
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sleeps(&alice, 0);
+	wakes_up(&carol, 1, &alice, 0);
+	cpu_is(0, &bob);
+	tick(1000003);
+	switch_to(&alice, false);
+	assert_who(recorded(), WHO_CPU, 1000003, "bob");
+	/* shorter, or by many who ran for less than 0.5 ms */
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	switch_to(&bob, false);
+	tick(999999);
+	switch_to(&alice, false);
+	tick(5);
+	for (int i = 0; i < 7; i++) {
+		switch_to(i % 2 ? &carol : &bob, false);
+		tick(400000);
+	}
+	switch_to(&alice, false);
+	assert_who(recorded(), WHO_NONE, 0, NULL);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sleeps(&alice, 0);
+	wakes_up(&carol, 1, &alice, 0);
+	tick(2000000);
+	runs(&alice, 0);
+	assert_who(recorded(), WHO_NONE, 0, NULL);
+}
+
 /* By the numbers of the tool's own pid namespace; who is not in that is not known. */
 static void test_who_held_a_lock_in_a_namespace(void **state)
 {
@@ -1645,6 +1751,8 @@ int main(void)
 		TEST(test_locks_of_others),
 		TEST(test_who_held_a_lock),
 		TEST(test_who_ended_a_sleep),
+		TEST(test_who_a_wait_was_due_to),
+		TEST(test_who_ran_instead),
 		TEST(test_who_held_a_lock_in_a_namespace),
 		TEST(test_equally_long_waits_for_locks),
 		TEST(test_who_helped),

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * who.bpf.h - who an operation's wait was due to: the thread that ended the wait, or ran instead.
+ * Each operation keeps its longest such wait, in its entry of op_segments.
+ *
+ * A wait for a CPU is due to the thread that ran there last for RUN_LEAST_NS, not to one that ran
+ * for some microseconds just before the switch.
+ *
+ * Writers: the CPU that switches to the operation's thread. A record is made by the thread itself,
+ * or by this CPU after the switch.
+ */
+#ifndef IOSTRATA_WHO_BPF_H
+#define IOSTRATA_WHO_BPF_H
+
+#include "completion.bpf.h"
+#include "function.bpf.h"
+#include "task.bpf.h"
+
+/* Notes the waker of a thread, and its operation: current, unless an interrupt wakes the thread. */
+static __always_inline void waker_note(struct waker *w, u32 level)
+{
+	struct task_state *t = current_lookup();
+	u64 id = level ? 0 : current_pid_tgid();
+	u32 stage = t && id ? t->op.stage : 0;
+
+	__builtin_memset(w, 0, sizeof(*w));
+	w->pid = id >> 32;
+	w->tid = id;
+	if (id)
+		bpf_get_current_comm(w->comm, sizeof(w->comm));
+	if (stage) {
+		w->op = t->op.kind;
+		w->stratum = stage >> 8;
+	}
+}
+
+/* Whether a sleep of @ns is long enough to have a who. */
+static __always_inline bool who_is_wanted(u64 ns)
+{
+	return CONF(who) && ns >= WHO_LEAST_NS;
+}
+
+static __always_inline struct op_list *op_list_find(const struct op *op)
+{
+	u32 at = op->segments;
+
+	return CONF(segments) && at ? bpf_map_lookup_elem(&op_segments, &at) : NULL;
+}
+
+/* The place for a wait of @ns, if it is the longest of @op so far. Else NULL. */
+static __always_inline struct sent_by *who_place(const struct op *op, u64 ns)
+{
+	struct op_list *list = op_list_find(op);
+
+	if (!list || (list->by.start_ns == op->start && list->by.ns >= ns))
+		return NULL;
+	list->by.start_ns = op->start;
+	list->by.ns = ns;
+	return &list->by;
+}
+
+/* The kind of somebody for whom a thread sleeps that slept at the addresses @at. */
+static __always_inline u32 who_at(const u64 at[2])
+{
+	u32 who = 0;
+
+	for (int i = 0; i < WHO_SITES; i++)
+		for (int j = 0; j < 2; j++)
+			if (!who && at[j] > CONF(who_sites[i].from) && at[j] <= CONF(who_sites[i].to))
+				who = CONF(who_sites[i].who);
+	return who ? who : WHO_WAKER;
+}
+
+/* Who ended the sleep of @t at @wake, by the rules of task_charge_sleep(). @ret_ns: how long the
+ * sleep was due to it. */
+static __always_inline u32 who_of_sleep(const struct task_state *t, u64 wake, u64 *ret_ns)
+{
+	const struct waking *w = &t->waking;
+	const struct op *op = &t->op;
+	u64 slept = positive(wake - op->at[AT_CHARGED]);
+	const struct op_list *list;
+
+	*ret_ns = slept;
+	if (op->pauses)
+		return WHO_NONE;
+	if (op->locked)
+		return op->locked == LOCKED_FROZEN ? WHO_FREEZE : WHO_LOCK;
+	if (w->helped) {
+		*ret_ns = positive(slept - w->unhelped);
+		return w->completed ? WHO_NONE : WHO_HELPER;
+	}
+	if (w->completed) {
+		*ret_ns = w->split.server;
+		return WHO_SERVER;
+	}
+	if (op->submitted & SUBMITTED_ASKED)
+		return WHO_SERVER;
+	if (op->kind == OP_LOCK)
+		return WHO_FILE_LOCK;
+	list = op_list_find(op);
+	return list ? who_at(list->slept_at) : WHO_NONE;
+}
+
+/* Notes who ended the sleep of @t at @wake, if no wait was longer. */
+GLOBAL int who_of_sleep_note(struct task_state *t, u64 wake)
+{
+	struct sent_by *by;
+	u32 who;
+	u64 ns;
+
+	if (!t || !CONF(who))
+		return 0;
+	who = who_of_sleep(t, wake, &ns);
+	by = who && ns >= WHO_LEAST_NS ? who_place(&t->op, ns) : NULL;
+	if (!by)
+		return 0;
+	by->thread = t->waking.waker;
+	by->thread.who = who;
+	return 0;
+}
+
+/* The same; @p is the thread, whose stack has not changed since it left its CPU. */
+static __always_inline void who_note(struct task_state *t, struct task_struct *p, u64 wake)
+{
+	struct op_list *list;
+
+	if (!t->waking.waker.tid || !t->op.segments)
+		return;
+	/* the key is no copy: on_sched_switch() has no stack left for one */
+	list = bpf_map_lookup_elem(&op_segments, &t->op.segments);
+	if (!list)
+		return;
+	if (!t->op.locked && !t->waking.helped && !t->waking.completed)
+		bpf_get_task_stack(p, list->slept_at, sizeof(list->slept_at), 0);
+	who_of_sleep_note(t, wake);
+}
+
+enum { RUN_LEAST_NS = 500000 };
+
+/* What ran on a CPU. Its switches write it, one at a time. CPUs further apart than MARK_SLOTS share
+ * one, and may name each other's threads. */
+struct cpu_run {
+	u64 since; /* the last switch */
+	u64 to;    /* the last run of RUN_LEAST_NS ended */
+	struct waker thread;
+};
+
+static struct cpu_run cpu_runs[MARK_SLOTS] SEC(MORE_VARIABLES);
+
+/* Current has run until @now for RUN_LEAST_NS, or was the idle thread. */
+GLOBAL int cpu_run_note(u64 now)
+{
+	struct cpu_run *r = &cpu_runs[current_cpu() % MARK_SLOTS];
+
+	if (!CONF(who) || !low_half(bpf_get_current_pid_tgid()))
+		return 0;
+	r->to = now;
+	waker_note(&r->thread, 0);
+	return 0;
+}
+
+/* Current leaves its CPU at @now. */
+static __always_inline void cpu_run_ends(u64 now)
+{
+	struct cpu_run *r = &cpu_runs[current_cpu() % MARK_SLOTS];
+
+	if (!CONF(who))
+		return;
+	if (now - r->since >= RUN_LEAST_NS)
+		cpu_run_note(now);
+	r->since = now;
+}
+
+/* @t waited until @now for this CPU. */
+GLOBAL int who_of_cpu_note(struct task_state *t, u64 now)
+{
+	struct cpu_run *r = &cpu_runs[current_cpu() % MARK_SLOTS];
+	struct sent_by *by;
+
+	if (!t || !CONF(who) || r->to <= t->op.at[AT_CHARGED] || !r->thread.tid)
+		return 0;
+	by = who_place(&t->op, now - t->op.at[AT_CHARGED]);
+	if (!by)
+		return 0;
+	by->thread = r->thread;
+	by->thread.who = WHO_CPU;
+	return 0;
+}
+
+/* @t has waited for a CPU since the time up to which all is charged. */
+static __always_inline void who_ran_note(struct task_state *t, u64 now)
+{
+	if (CONF(who) && (s64)(now - t->op.at[AT_CHARGED]) >= CPU_TAKEN_LEAST_NS)
+		who_of_cpu_note(t, now);
+}
+
+#endif

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Who a wait was due to: planted holders of locks, a scanner, a frozen file system. Named live, in JSON, in recordings,
+# and by explain.
+# shellcheck disable=SC2154,SC2030,SC2031,SC2016 # bats sets them; jq and python have dollars of their own
+
+load lib
+
+setup() { begin_in_dir; }
+
+teardown() {
+	[[ -z ${scanner:-} ]] || kill "$scanner" || true
+	! mountpoint -q "$dir/m" || umount -l "$dir/m"
+	end_in_dir
+}
+
+# Python that locks FILE 401 times by flock(). Each 20th time a child called "holder" has the lock for 20 ms.
+locks() { # FILE
+	cat <<-END
+		import fcntl, os, time
+		ask, asked = os.pipe(), os.pipe()
+		if not os.fork():
+		    open("/proc/self/comm", "w").write("holder")
+		    f = open("$1", "w")
+		    os.close(ask[1])
+		    while os.read(ask[0], 1):
+		        fcntl.flock(f, fcntl.LOCK_EX)
+		        os.write(asked[1], b"x")
+		        time.sleep(0.02)
+		        fcntl.flock(f, fcntl.LOCK_UN)
+		    os._exit(0)
+		f = open("$1", "w")
+		for i in range(401):
+		    if i % 20 == 1:
+		        os.write(ask[1], b"x")
+		        os.read(asked[0], 1)
+		    fcntl.flock(f, fcntl.LOCK_EX)
+		    fcntl.flock(f, fcntl.LOCK_UN)
+		os.close(ask[1])
+		os.wait()
+	END
+}
+
+# A scanner: each open in the mount DIR waits 50 ms for the answer of a process called "scannerd".
+scans() { # DIR
+	"$python" -c 'import ctypes, os, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+open("/proc/self/comm", "w").write("scannerd")
+fd = libc.fanotify_init(4, os.O_RDONLY)
+if fd < 0 or libc.fanotify_mark(fd, 0x11, ctypes.c_uint64(0x10000), -1, sys.argv[1].encode()): sys.exit(77)
+print("ready", flush=True)
+while True:
+    event = os.read(fd, 24)
+    time.sleep(0.05)
+    os.write(fd, event[16:20] + (1).to_bytes(4, "little"))
+    os.close(int.from_bytes(event[16:20], "little"))' "$1" >"$tmp/scanner" 3>&- &
+	scanner=$!
+	wait_until grep -q ready "$tmp/scanner"
+}
+
+# A file system of this test, at $dir/m
+mount_own() {
+	truncate -s 64M "$dir/disk"
+	mkfs.ext4 -q -F "$dir/disk"
+	mkdir "$dir/m"
+	mount -o loop "$dir/disk" "$dir/m"
+}
+
+@test "who: the holder of a file lock is named in text and JSON" {
+	locks "$dir/lock" >"$tmp/locks.py"
+	expect 0 breakdown --slowest 1 --op lock -- "$python" "$tmp/locks.py"
+	grep -E ' waited [0-9.]+ ms for a file lock that holder had [(]pid [0-9]+, tid [0-9]+, in lock[)]: ' <<<"$output$stderr"
+	expect 0 breakdown -j --slowest 20 --op lock -- "$python" "$tmp/locks.py"
+	json '[.slowest[] | select(.who.comm == "holder" and .who.kind == "file_lock" and .who.op == "lock")] |
+		length >= 17 and all(.who.wait_ns > 10000000 and .who.wait_ns <= .total_ns and .who.pid != .pid and
+			(.who.command | contains("locks.py")))'
+}
+
+@test "who: the holder of a file lock is in recordings, exports and explain" {
+	locks "$dir/lock" >"$tmp/locks.py"
+	expect 0 record -o "$tmp/r.ios" -- "$python" "$tmp/locks.py"
+	expect 0 report --slowest 1 --op lock "$tmp/r.ios"
+	grep -E ' waited [0-9.]+ ms for a file lock that holder had ' <<<"$output"
+	expect 0 report -j --slowest 17 --op lock "$tmp/r.ios"
+	json '.slowest | all(.who.kind == "file_lock" and .who.comm == "holder" and (.who.command | contains("locks.py")))'
+	"$iostrata" report --events json --op lock "$tmp/r.ios" >"$tmp/events"
+	jq -se '[.[] | select(.who == "file_lock" and .who_comm == "holder" and .who_ns > 10000000)] | length >= 17' \
+		"$tmp/events"
+	jq -se '[.[] | select(.who_ns != null and (.who == null or .who_pid == null))] == []' "$tmp/events"
+	expect 0 explain -j "$tmp/r.ios" 'lock>5ms'
+	json '.findings[0] | .attribute == "who" and .text == "waiting for a file lock that holder had"'
+}
+
+@test "who: a scanner of fanotify is named" {
+	mount_own
+	echo x >"$dir/m/file"
+	scans "$dir/m" || skip "no fanotify"
+	expect 0 breakdown -j --slowest 1 --op open -- cat "$dir/m/file"
+	json '.slowest[0] | .who.kind == "scanner" and .who.comm == "scannerd" and .who.wait_ns > 40000000'
+	expect 0 record -o "$tmp/r.ios" --op open -- cat "$dir/m/file"
+	expect 0 report --slowest 1 "$tmp/r.ios"
+	[[ $output == *" until scannerd had answered fanotify's question (pid $scanner, tid $scanner): "* ]]
+}
+
+@test "who: a frozen file system is named, with the process that thawed it" {
+	mount_own
+	fsfreeze -f "$dir/m"
+	start breakdown -j --slowest 1 --op open --file "$dir/m"
+	touch "$dir/m/new" 3>&- &
+	sleep 0.3
+	fsfreeze -u "$dir/m"
+	wait $!
+	finish INT
+	json '.slowest[0] | .who.kind == "freeze" and .who.comm == "fsfreeze" and .who.wait_ns > 200000000' "$tmp/out"
+}
+
+@test "who: the thread that ran on the CPU instead is named" {
+	local hog
+	taskset -c 0 "$python" -c 'open("/proc/self/comm", "w").write("hog")
+while True: pass' 3>&- &
+	hog=$!
+	expect 0 breakdown -j --slowest 500 -- taskset -c 0 "$python" -c 'import os
+for i in range(60):
+    f = os.open("'"$dir"'/file", os.O_RDWR | os.O_CREAT)
+    for j in range(200): os.pwrite(f, b"x" * (1 << 20), 0)
+    os.close(f)'
+	kill "$hog"
+	json '[.slowest[] | select(.who.kind == "cpu" and .who.comm == "hog" and .who.wait_ns >= 1000000)] | length >= 3' ||
+		{ echo "$output" | jq -c '.slowest[:9][] | [.total_ns, .who, .strata]' && false; }
+}
