@@ -564,6 +564,8 @@ int replay_add(struct replay *r, const struct recording *rec, const struct store
 		return -1;
 	if (is_op && async_is_request(ev->op.kind, ev->op.call) && r->conf.layer != LAYER_OPS)
 		return 0; /* not a system call */
+	if (is_op && stored_op_outside(ev->op.kind) && r->conf.layer != LAYER_OPS)
+		return 0;
 	if (is_op && r->conf.layer != LAYER_BLK)
 		err = op_add(r, iv, rec, &ev->op);
 	if (is_op && r->conf.slowest_max && !err)

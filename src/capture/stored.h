@@ -161,6 +161,13 @@ static inline uint64_t stored_op_total(const struct stored_op *op)
 	return total;
 }
 
+/* @kind, if such an operation is a sleep in no other one: it has the number of the call in which or
+ * after which the thread slept, but is no call. Else 0. */
+static inline unsigned int stored_op_outside(uint64_t kind)
+{
+	return kind < OP_N && OUTSIDE_KINDS >> kind & 1 ? kind : 0;
+}
+
 /* The sums of one operation. */
 static inline void stored_op_sums(const struct stored_op *op, struct op_sums *ret)
 {

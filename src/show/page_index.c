@@ -8,6 +8,7 @@
 #include "base/async.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "capture/stored.h"
 #include "host/container.h"
 #include "host/container_names.h"
 #include "show/page_pack.h"
@@ -139,7 +140,7 @@ struct page_numbers page_index_key(struct page_index *x, const struct cube_key *
 
 	return (struct page_numbers){
 		.op = page_index_op(x, key->kind, call, key->fs),
-		.call = number(x, &x->calls, key->call, 0),
+		.call = number(x, &x->calls, key->call, stored_op_outside(key->kind)),
 		.disk = page_index_disk(x, key->dev, host),
 		.file = key->file ? number(x, &x->files, key->file, 0) + 1 : 0,
 		.thread = thread_number(x, key->thread),
@@ -230,29 +231,39 @@ static void put_op(const struct page_index *x, struct json *j, const uint64_t ke
 }
 
 /* The percentile of a call on all file systems. Returns 0 or -ENOMEM. */
-static int pack_call(struct pack *p, const struct snapshot *calls, uint64_t call)
+static int pack_call(struct pack *p, const struct snapshot *calls, const uint64_t call[2])
 {
 	struct op_row all = {};
 	int err = 0;
 
 	for (size_t i = 0; i < calls->n_ops && !err; i++)
-		if (calls->ops[i].key.by[0] == call)
+		if (calls->ops[i].key.by[0] == call[0] &&
+		    stored_op_outside(calls->ops[i].key.by[1]) == call[1])
 			err = op_row_merge(&all, &calls->ops[i]);
 	pack_p99(p, &all);
 	free(all.hist.bins);
 	return err;
 }
 
+/* "umount2"; "outside umount2" for a sleep in no operation. */
+static void put_call_name(const struct page_index *x, struct json *j, const uint64_t call[2])
+{
+	char buf[16], name[64];
+
+	snprintf(name, sizeof(name), "%s%s%s", call[1] ? op_name(call[1]) : "", call[1] ? " " : "",
+		 breakdown_call_name(x->view, call[0], buf));
+	json_put_string(j, NULL, name);
+}
+
 static int put_calls(const struct page_index *x, struct json *j)
 {
 	struct pack p = {};
-	char buf[16];
 	int err = 0;
 
 	json_put_begin(j, "calls", '[');
 	for (size_t i = 0; i < x->calls.n && !err; i++) {
-		json_put_string(j, NULL, breakdown_call_name(x->view, x->calls.keys[i][0], buf));
-		err = pack_call(&p, x->names->calls, x->calls.keys[i][0]);
+		put_call_name(x, j, x->calls.keys[i]);
+		err = pack_call(&p, x->names->calls, x->calls.keys[i]);
 	}
 	json_put_end(j, ']');
 	return err ? err : pack_put(&p, j, "call_p99");

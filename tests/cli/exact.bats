@@ -258,3 +258,19 @@ signal.setitimer(signal.ITIMER_REAL, 0)' "$dir/file" 0.4 "$1" >"$tmp/out"
 	json --arg f "$dir/file" '[.ops[] | select(.key == $f) | .errors > 0 and .count == .errors + 2] == [true]' \
 		"$tmp/out"
 }
+
+@test "report -T syscall: a sleep outside of operations is no call" {
+	truncate -s 64M "$dir/disk"
+	mkfs.ext4 -q -F "$dir/disk"
+	mkdir "$dir/m"
+	mount -o loop "$dir/disk" "$dir/m"
+	head -c 20M /dev/urandom >"$dir/m/file"
+	expect 0 record -o "$tmp/r.ios" -- umount "$dir/m"
+	expect 0 report -j --op outside "$tmp/r.ios"
+	json '[.ops[] | .op] | unique == ["outside"]'
+	expect 0 report -j -T syscall "$tmp/r.ios"
+	json '[.layers[] | select(.call == "umount2")] | length == 1 and .[0].count == 1 and .[0].op == "meta"'
+	expect 0 report --html "$tmp/page.html" "$tmp/r.ios"
+	grep -q '"outside umount2"' "$tmp/page.html"
+	grep -q '"umount2"' "$tmp/page.html"
+}
