@@ -585,9 +585,8 @@ _Static_assert(sizeof(struct file_name) == 8 + PATH_BYTES, "file_name is stored"
 _Static_assert(sizeof(struct sent_op) == 120, "sent_op has no holes");
 _Static_assert(sizeof(struct sent_op_waited) % sizeof(unsigned long long) == 0,
 	       "sent_op_waited is whole words");
-_Static_assert(sizeof(struct sent_slow_op) ==
-		       sizeof(struct sent_op_waited) + 128 + 48 + 8 + SEGMENTS_MAX * 8 + 8 +
-			       PATH_BYTES,
+_Static_assert(sizeof(struct sent_slow_op) == sizeof(struct sent_op_waited) + 128 + 48 + 8 +
+						      SEGMENTS_MAX * 8 + 8 + PATH_BYTES,
 	       "sent_slow_op has no holes");
 _Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");
 _Static_assert(sizeof(struct unwind_row) == 8, "a million rows take 8 MB");

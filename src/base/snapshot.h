@@ -129,6 +129,9 @@ struct hung {
 	char comm[COMM_LEN];
 	char *file;   /* its path; NULL: the call has no descriptor; owned */
 	char *server; /* as in struct unfinished; owned */
+	/* for a lock of a file: the process that took the lock, 0: not known; "": it has ended */
+	unsigned int holder_pid;
+	char holder_comm[COMM_LEN];
 };
 
 /* One of several files made one after another at one path: a journal, a file that an editor

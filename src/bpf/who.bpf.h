@@ -66,7 +66,8 @@ static __always_inline u32 who_at(const u64 at[2])
 
 	for (int i = 0; i < WHO_SITES; i++)
 		for (int j = 0; j < 2; j++)
-			if (!who && at[j] > CONF(who_sites[i].from) && at[j] <= CONF(who_sites[i].to))
+			if (!who && at[j] > CONF(who_sites[i].from) &&
+			    at[j] <= CONF(who_sites[i].to))
 				who = CONF(who_sites[i].who);
 	return who ? who : WHO_WAKER;
 }

@@ -51,7 +51,7 @@ struct event_row {
 	const struct recording *rec;
 	const struct stored_op *op;        /* or NULL */
 	const struct stored_request *rq;   /* or NULL */
-	const struct catalog_thread *by; /* to whom its longest wait was due; NULL: nobody */
+	const struct catalog_thread *by;   /* to whom its longest wait was due; NULL: nobody */
 	const struct catalog_thread *who;  /* NULL: not known */
 	const char *op_name, *call;        /* @call: NULL: a request */
 	const struct event_dev *dev;       /* of the file system or disk; NULL: not known */

@@ -588,6 +588,8 @@ static void put_hung(struct writer *w)
 		json_put_string(j, "file", h->file);
 		json_put_string(j, "server", h->server);
 		json_put_text(j, "suspended", h->suspended, sizeof(h->suspended));
+		put_known(j, "holder_pid", h->holder_pid, h->holder_pid);
+		json_put_text(j, "holder_comm", h->holder_comm, sizeof(h->holder_comm));
 		json_put_end(j, '}');
 	}
 	if (sn->n_hung)

@@ -206,6 +206,12 @@ static const struct member before_members[] = {
 	  .what = "device of device mapper which is suspended, below the disk or the file: the "
 		  "kernel's name, and in brackets the one of dmsetup(8)",
 	  .null = "none is, or not known" },
+	{ "holder_pid", MEMBER_ID,
+	  .what = "process which took the lock of a file that the thread waits for; others "
+		  "may have inherited the lock",
+	  .null = "it waits for no such lock, or the lock belongs to an open file" },
+	{ "holder_comm", MEMBER_TEXT, .what = "name of this process",
+	  .null = "as holder_pid, or the process has ended" },
 	{}
 };
 static const struct object before_object = { "in_progress_before",
@@ -230,7 +236,8 @@ static const struct member known_thread_members[] = { { "pid", MEMBER_ID, .what 
 						      {} };
 static const struct member who_members[] = {
 	{ "kind", MEMBER_ASCII,
-	  .what = "lock: it had a lock of the kernel; file_lock: a lock of the file; cpu: it ran on "
+	  .what = "lock: it had a lock of the kernel; file_lock: a lock of the file; cpu: it ran "
+		  "on "
 		  "the CPU; scanner: it answered fanotify; freeze, freezer: it thawed the file "
 		  "system, or the cgroup; userfault: it supplied the memory; helper: a kernel "
 		  "thread which worked for it; server: it answered the request; waker: it woke "
@@ -348,7 +355,8 @@ static const struct member slow_members[] = {
 	  .object = &waker_object },
 	{ "who", MEMBER_OBJECT,
 	  .what = "the thread to which the longest wait for somebody else was due",
-	  .null = "no such wait lasted for 100 us, or an interrupt ended it, or recorded by an older "
+	  .null = "no such wait lasted for 100 us, or an interrupt ended it, or recorded by an "
+		  "older "
 		  "version",
 	  .object = &who_object },
 	{ "disk_requests", MEMBER_OBJECT,

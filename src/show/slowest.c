@@ -225,9 +225,9 @@ static void put_by(struct text_out *o, const struct breakdown_view *v, const str
 	if (!line)
 		return;
 	text_safe_n(comm, sizeof(comm), w->comm, strnlen(w->comm, sizeof(w->comm)));
-	n = snprintf(line, 320, "waited %s %s %s %s (pid %u, tid %u%s%s)",
-		     view_time(v, r->by.ns).s, who_before(w->who), comm, who_after(w->who), w->pid,
-		     w->tid, w->op ? ", in " : "", w->op ? op_name(w->op) : "");
+	n = snprintf(line, 320, "waited %s %s %s %s (pid %u, tid %u%s%s)", view_time(v, r->by.ns).s,
+		     who_before(w->who), comm, who_after(w->who), w->pid, w->tid,
+		     w->op ? ", in " : "", w->op ? op_name(w->op) : "");
 	if (r->by_command) {
 		strcpy(line + n, ": ");
 		text_safe(line + n + 2, cap, r->by_command);

@@ -512,25 +512,30 @@ static void unfinished_ops_put(struct text_out *o, const struct breakdown_view *
 static void where_hung(char *text, size_t cap, const struct hung *h)
 {
 	const char *why = h->what ? h->what : h->symbol;
-	char safe[160];
+	char safe[160], comm[TEXT_SAFE_CAP(COMM_LEN)];
 
 	if (h->server && h->stratum == ST_SERVER) {
 		server_text(text, cap, h->server);
 		return;
 	}
 	text_safe_n(safe, sizeof(safe), why, strnlen(why, SYMBOL_LEN));
-	if (h->stratum == ST_SERVER)
+	if (h->holder_pid) {
+		text_safe_n(comm, sizeof(comm), h->holder_comm, strnlen(h->holder_comm, COMM_LEN));
+		snprintf(text, cap, "waiting for a file lock that %s (%u) took",
+			 *comm ? comm : "a process that has ended", h->holder_pid);
+	} else if (h->stratum == ST_SERVER) {
 		snprintf(text, cap, "waiting for the %s", safe);
-	else
+	} else {
 		snprintf(text, cap, "in %s%s%s%s", stratum_label(h->stratum), *safe ? " (" : "",
 			 safe, *safe ? ")" : "");
+	}
 }
 
 /* "not finished: read nfs4, since before the start, waiting for the server 10.0.0.7:/home, by ls
  * (1234), on /srv/a" */
 static void put_hung(struct text_out *o, const struct breakdown_view *v, const struct hung *h)
 {
-	bool by_call = h->op == OP_NONE || h->op == OP_META;
+	bool by_call = h->op == OP_NONE || h->op == OP_META || h->op == OP_LOCK;
 	const char *name = by_call && h->call ? h->call
 			   : h->op == OP_NONE ? "call"
 					      : op_name(h->op);

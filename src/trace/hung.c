@@ -62,6 +62,14 @@ struct thread_call {
 	unsigned long long args[ARGS];
 };
 
+/* A process that waits for a lock of a file, and the process that the kernel calls its owner: it
+ * took the lock, and others may have inherited that. 0: not known. */
+struct lock_waiter {
+	unsigned int pid, holder;
+};
+
+enum { LOCK_WAITERS = 4096 }; /* more are not looked at */
+
 /* State of one hung_look(). */
 struct looking {
 	const struct hung_places *at;
@@ -72,6 +80,9 @@ struct looking {
 	struct processes below;                      /* --children */
 	struct mounts mounts, others; /* of the tool's namespace; of process .others_pid */
 	unsigned int others_pid;
+	struct lock_waiter *waiters; /* by process; owned */
+	size_t n_waiters, cap_waiters;
+	bool locks_only; /* the other threads are known */
 	struct hung_threads *h;
 };
 
@@ -195,6 +206,69 @@ static void call_read(int task, unsigned int tid, unsigned long long code,
 	call_parse(text, ret_call);
 	if (len == -EPERM || len == -EACCES)
 		ret_call->how = CALL_REFUSED;
+}
+
+static int waiter_order(const void *a, const void *b)
+{
+	const struct lock_waiter *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static const struct lock_waiter *waiter_find(const struct looking *l, unsigned int pid)
+{
+	const struct lock_waiter key = { .pid = pid };
+
+	return l->n_waiters ? bsearch(&key, l->waiters, l->n_waiters, sizeof(key), waiter_order)
+			    : NULL;
+}
+
+/* Takes a line of /proc/locks: "7: FLOCK ADVISORY WRITE 12 fe:00:99 0 EOF", or "7: -> FLOCK ..." of
+ * a process that waits for the lock above. @holder: of this lock. Returns 0 or -ENOMEM. */
+static int lock_line(struct looking *l, const char *line, unsigned int *holder)
+{
+	bool waits = strstr(line, "-> ");
+	int pid;
+
+	if (sscanf(waits ? strstr(line, "-> ") + 3 : line + strcspn(line, " "), "%*s %*s %*s %d",
+		   &pid) != 1)
+		return 0;
+	pid = pid > 0 ? pid : 0; /* of an open file, not of a process */
+	if (!waits)
+		*holder = pid;
+	if (!waits || !pid || l->n_waiters == LOCK_WAITERS)
+		return 0;
+	if (list_reserve((void **)&l->waiters, &l->cap_waiters, l->n_waiters, sizeof(*l->waiters)))
+		return -ENOMEM;
+	l->waiters[l->n_waiters++] = (struct lock_waiter){ pid, *holder };
+	return 0;
+}
+
+/* Reads who waits for locks of files. Without the file, nobody is known to. Returns 0 or -ENOMEM.
+ */
+static int locks_read(struct looking *l)
+{
+	unsigned int holder = 0;
+	char path[PATH_MAX], *line = NULL;
+	size_t cap = 0, n = 0;
+	int err = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/locks", l->at->proc);
+	f = fopen(path, "re");
+	while (f && !err && getline(&line, &cap, f) >= 0)
+		err = lock_line(l, line, &holder);
+	free(line);
+	if (f)
+		fclose(f);
+	if (!l->n_waiters)
+		return err;
+	qsort(l->waiters, l->n_waiters, sizeof(*l->waiters), waiter_order);
+	for (size_t i = 0; i < l->n_waiters; i++)
+		if (!n || l->waiters[n - 1].pid != l->waiters[i].pid)
+			l->waiters[n++] = l->waiters[i];
+	l->n_waiters = n;
+	return err;
 }
 
 /* The mounts of the mount namespace of process @pid, for mounts outside of the tool's. */
@@ -360,6 +434,27 @@ static bool call_name(struct looking *l, int task, unsigned int tid, const struc
 	return fd >= 0 ? fd_look(l, task, tid, fd, row) : path_look(l, row);
 }
 
+static bool waits_for_lock(const struct hung *row)
+{
+	return row->what && !strcmp(row->what, "file lock");
+}
+
+/* Names the holder of the lock for which @row waits. */
+static void holder_name(const struct looking *l, struct hung *row)
+{
+	const struct lock_waiter *w = waits_for_lock(row) ? waiter_find(l, row->pid) : NULL;
+	struct thread_stat stat;
+	char path[PATH_MAX], text[LINE_CAP];
+
+	if (!w)
+		return;
+	row->holder_pid = w->holder;
+	snprintf(path, sizeof(path), "%s/%u/stat", l->at->proc, w->holder);
+	if (w->holder && text_read(AT_FDCWD, path, text, sizeof(text)) > 0 &&
+	    stat_parse(text, &stat))
+		memcpy(row->holder_comm, stat.comm, COMM_LEN);
+}
+
 /* Fills in @t, whose state is known. Returns false if it is not in I/O, or the filters reject
  * it. */
 static bool thread_fill(struct looking *l, int task, unsigned int tid, struct waiting_thread *t)
@@ -370,7 +465,8 @@ static bool thread_fill(struct looking *l, int task, unsigned int tid, struct wa
 
 	symbol_read(task, tid, t->row.symbol);
 	t->row.what = wchan_what(t->row.symbol, false);
-	if (t->stat.state == 'S' && (!t->row.what || strncmp(t->row.what, "FUSE", 4) != 0))
+	if (t->stat.state == 'S' && !waits_for_lock(&t->row) &&
+	    (l->locks_only || !t->row.what || strncmp(t->row.what, "FUSE", 4) != 0))
 		return false;
 	snprintf(path, sizeof(path), "%u/status", tid);
 	if (!switches_read(task, path, &t->switches))
@@ -380,6 +476,7 @@ static bool thread_fill(struct looking *l, int task, unsigned int tid, struct wa
 		return false;
 	t->row.what = wchan_what_on(t->row.what, t->row.op, t->row.fs);
 	t->row.stratum = stratum_of(t->row.what);
+	holder_name(l, &t->row);
 	io = is_for_io(t->row.what);
 	t->refused = call.how == CALL_REFUSED && !io;
 	return io || t->refused || (t->traced && !t->row.what);
@@ -410,7 +507,8 @@ static int thread_look(struct looking *l, unsigned int pid, int task, unsigned i
 	if (text_read(task, path, text, sizeof(text)) <= 0)
 		return 0;
 	state = stat_state(text);
-	if (!(state == 'D' || (state == 'S' && (l->fuse || listed_find(l, tid)))) ||
+	if (!((state == 'D' && !l->locks_only) ||
+	      (state == 'S' && (l->fuse || listed_find(l, tid) || waiter_find(l, pid)))) ||
 	    !stat_parse(text, &t.stat) || t.stat.flags & KERNEL_THREAD ||
 	    !comm_passes(&l->conf->lists, t.stat.comm))
 		return 0;
@@ -471,6 +569,10 @@ static int listed_look(struct looking *l)
 	for (size_t i = 0; i < l->listed->n && !err; i++)
 		if (pid_passes(l, list[i].pid))
 			err = process_look(l, list[i].pid, list[i].tid);
+	l->locks_only = true; /* these sleeps may be interrupted: they are not in the list */
+	for (size_t i = 0; i < l->n_waiters && !err; i++)
+		if (pid_passes(l, l->waiters[i].pid))
+			err = process_look(l, l->waiters[i].pid, 0);
 	return err;
 }
 
@@ -612,10 +714,13 @@ int hung_look(const struct hung_places *at, const struct session_conf *conf,
 	mounts_read_from(path, &l.mounts); /* if this fails, no mount is known */
 	l.fuse = fuse_waits(&l);
 	if (!err)
+		err = locks_read(&l);
+	if (!err)
 		err = listed->known && !l.fuse ? listed_look(&l) : processes_look(&l);
 	processes_free(&l.below);
 	mounts_free(&l.mounts);
 	mounts_free(&l.others);
+	free(l.waiters);
 	if (err) {
 		hung_done(&h);
 		return err;

@@ -68,7 +68,8 @@ mount_own() {
 @test "who: the holder of a file lock is named in text and JSON" {
 	locks "$dir/lock" >"$tmp/locks.py"
 	expect 0 breakdown --slowest 1 --op lock -- "$python" "$tmp/locks.py"
-	grep -E ' waited [0-9.]+ ms for a file lock that holder had [(]pid [0-9]+, tid [0-9]+, in lock[)]: ' <<<"$output$stderr"
+	grep -E ' waited [0-9.]+ ms for a file lock that holder had [(]pid [0-9]+, tid [0-9]+, in lock[)]: ' \
+		<<<"$output$stderr"
 	expect 0 breakdown -j --slowest 20 --op lock -- "$python" "$tmp/locks.py"
 	json '[.slowest[] | select(.who.comm == "holder" and .who.kind == "file_lock" and .who.op == "lock")] |
 		length >= 17 and all(.who.wait_ns > 10000000 and .who.wait_ns <= .total_ns and .who.pid != .pid and

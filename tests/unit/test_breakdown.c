@@ -914,7 +914,20 @@ static void threads_that_hung_before_come_first(void **state)
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, ", in sleep (a_function); dm-1 is suspended, by ");
 	strcpy(f.sn.hung[0].server, "/mnt");
+	h->op = OP_LOCK;
+	h->call = "flock";
+	h->stratum = ST_SLEEP;
+	h->what = "file lock";
+	h->holder_pid = 219;
+	h->suspended[0] = '\0';
 	f.sn.n_hung = 2;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text,
+		   "not finished: flock, since before the start, waiting for a file lock that "
+		   "a process that has ended (219) took, by ");
+	strcpy(h->holder_comm, "a\x1b[1m");
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "for a file lock that a\\x1b[1m (219) took, by ");
 	f.sn.hung_refused = 3;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "waiting for the daemon of /mnt, by head (212)");
@@ -1467,16 +1480,16 @@ static void the_slowest_are_shown_whole(void **state)
 	print(&f, breakdown_text, &plain, 2);
 	assert_has(f.text, "\n   slept 3.00 ms until d\\x1b[1m woke it (pid 9, tid 10)\n");
 	/* the longest wait for somebody else is told once, with the command line */
-	f.records[0].by = (struct sent_by){ .ns = 4000000,
-					    .thread = { .pid = 9,
-							.tid = 10,
-							.who = WHO_SCANNER,
-							.comm = "d\x1b[1m" } };
+	f.records[0].by = (struct sent_by){
+		.ns = 4000000,
+		.thread = { .pid = 9, .tid = 10, .who = WHO_SCANNER, .comm = "d\x1b[1m" }
+	};
 	f.records[0].by_command = (char *)"d\x1b --scan";
 	print(&f, breakdown_text, &plain, 2);
 	assert_has_not(f.text, "slept");
-	assert_has(f.text, "\n   waited 4.00 ms until d\\x1b[1m had answered fanotify's question (pid 9, "
-			   "tid 10): d\\x1b --scan\n");
+	assert_has(f.text,
+		   "\n   waited 4.00 ms until d\\x1b[1m had answered fanotify's question (pid 9, "
+		   "tid 10): d\\x1b --scan\n");
 	assert_has(f.text, "for a lock that c");
 	f.records[0].by.thread.who = WHO_FREEZE;
 	print(&f, breakdown_text, &plain, 2);
@@ -2122,8 +2135,8 @@ static const char every_member[] =
 	"\"symbol\":\"folio_wait_bit_common\",\"what\":\"NFS server (folio lock)\","
 	"\"pid\":212,\"tid\":213,\"comm\":\"head\",\"file\":\"/f\","
 	"\"server\":\"10.0.0.7:/"
-	"home\",\"suspended\":null}],\"unseen_before\":208,\"unseen_threads\":204,\"unnamed_"
-	"cgroups\":205,"
+	"home\",\"suspended\":null,\"holder_pid\":null,\"holder_comm\":null}],"
+	"\"unseen_before\":208,\"unseen_threads\":204,\"unnamed_cgroups\":205,"
 	"\"unpatterned\":206,"
 	"\"unreaped\":207,"
 	"\"lost\":{\"ring\":301,\"map_full\":302,\"unmatched_start\":303,"

@@ -177,6 +177,59 @@ static size_t read_again(const struct hung_states *states, uint64_t min_ns)
 	return sn.n_hung;
 }
 
+/* Writes @text to the file that stands for /proc/locks. */
+static void show_locks(const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/locks", root);
+	put(path, text, strlen(text));
+}
+
+static void a_wait_for_a_file_lock_has_the_holder(void **state)
+{
+	static const struct shown waiter = { PID, PID + 1, "flock", "S", "locks_lock_inode_wait",
+					     "",  0,       500,     7,   0x5600000000 };
+	static const struct shown sleeper = { PID, PID + 2, "flock", "S", "hrtimer_nanosleep",
+					      "",  0,       500,     7,   0x5600000000 };
+	static const char stat[] =
+		"5000040 (apt) S 1 2 3 0 -1 0 131 0 1 0 0 0 0 0 20 0 1 0 9 3039232 "
+		"432 18446744073709551615 7 9 9 0 0 0 0\n";
+	char path[128];
+
+	(void)state;
+	show(&waiter, SYS_flock);
+	show(&sleeper, SYS_nanosleep);
+	show_file(&waiter, "/srv/lock", "20");
+	assert_int_equal(look(&all), 0);
+	show_locks("1: OFDLCK ADVISORY  READ -1 fe:00:9 0 1\n\nx\n2: -> \n"
+		   "3: FLOCK  ADVISORY  WRITE 5000040 fe:00:7 0 EOF\n"
+		   "3: -> FLOCK  ADVISORY  WRITE 5000011 fe:00:7 0 EOF\n"
+		   "3:  -> FLOCK  ADVISORY  WRITE 5000011 fe:00:7 0 EOF\n");
+	assert_int_equal(look(&all), 1);
+	assert_int_equal(read_again(NULL, 0), 1);
+	assert_int_equal(sn.hung[0].tid, PID + 1);
+	assert_int_equal(sn.hung[0].op, OP_LOCK);
+	assert_string_equal(sn.hung[0].call, "flock");
+	assert_string_equal(sn.hung[0].what, "file lock");
+	assert_string_equal(sn.hung[0].file, "/srv/lock");
+	assert_int_equal(sn.hung[0].holder_pid, 5000040);
+	assert_string_equal(sn.hung[0].holder_comm, "");
+	snprintf(path, sizeof(path), "%s/5000040/stat", root);
+	put(path, stat, strlen(stat));
+	assert_int_equal(look(&all), 1);
+	assert_int_equal(read_again(NULL, 0), 1);
+	assert_string_equal(sn.hung[0].holder_comm, "apt");
+	/* with the kernel's list of waits that cannot be interrupted, too; and a lock of an open
+	 * file */
+	listed.known = true;
+	show_locks("3: OFDLCK  ADVISORY  WRITE -1 fe:00:7 0 EOF\n"
+		   "3: -> FLOCK  ADVISORY  WRITE 5000011 fe:00:7 0 EOF\n");
+	assert_int_equal(look(&all), 1);
+	assert_int_equal(read_again(NULL, 0), 1);
+	assert_int_equal(sn.hung[0].holder_pid, 0);
+}
+
 static void a_read_has_its_server(void **state)
 {
 	(void)state;
@@ -691,6 +744,7 @@ static void without_proc_there_are_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(a_wait_for_a_file_lock_has_the_holder),
 		TEST(a_read_has_its_server),
 		TEST(a_path_has_no_server),
 		TEST(names_are_hostile),
