@@ -154,6 +154,10 @@ enum { MAX_ERRNO = 4095 };
  */
 #define FILE_KEY(dev, is_bdev, generation)                                                         \
 	((unsigned long long)(generation) << 32 | (unsigned int)!!(is_bdev) << 31 | (dev))
+/* The generation of files without an inode: a call has named them. Instead of the inode there is a
+ * number for the path. */
+#define GENERATION_OF_PATH    0xffffffffU
+#define FILE_KEY_IS_PATH(key) ((key) >> 32 == GENERATION_OF_PATH)
 #define FILE_KEY_DEV(key)     ((unsigned int)(key)&0x7fffffff)
 #define FILE_KEY_IS_BDEV(key) ((key) >> 31 & 1)
 

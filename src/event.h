@@ -280,13 +280,17 @@ enum { FS_BDEV = 1, FS_UNKNOWN = 2 };
 
 enum { COMM_LEN = 16, FS_NAME_LEN = 16, PATH_BYTES = 512, PATH_DEPTH = 32 };
 
+/* file_name.deleted: there was no such file when a call named it. */
+enum { NAME_MISSING = 2 };
+
 /* The path of a file as its process sees it: names from the file up to the root directory of the
- * process, across all mounts in between, each ending with a NUL. */
+ * process, across all mounts in between, each ending with a NUL. The first may be a path with
+ * several names, as a program gave it. */
 struct file_name {
 	unsigned short len;
 	unsigned char complete;  /* the path is not truncated */
 	unsigned char unmounted; /* not mounted: the path begins at the root of the file system */
-	unsigned char deleted;
+	unsigned char deleted;   /* 1; or NAME_MISSING */
 	unsigned char nameless; /* the path could not be read */
 	/* tells files of one path on one file system apart, as in containers: hash of the inode of
 	 * its directory, or 0 if not known */

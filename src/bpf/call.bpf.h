@@ -10,6 +10,7 @@
 #include "copy.bpf.h"
 #include "uring.bpf.h"
 #include "mapping.bpf.h"
+#include "path.bpf.h"
 
 /* Low byte: the 64-bit call of that number, high byte: the 32-bit one. */
 const volatile unsigned short calls[CALL_MAX] = {};
@@ -346,6 +347,9 @@ static __always_inline void call_begins_with_file(struct pt_regs *regs, u32 nr, 
 	if (call_has_fd(desc))
 		f = call_file(regs, desc, compat, cast);
 	wanted = call_file_wanted(desc, &f);
+	/* its file is known when it ends */
+	if (CONF(paths) && file_filtered() && !wanted)
+		wanted = OFFSET_IS_PATH(call_where(nr, compat));
 	/* close() has no file when it ends: only the thread's state tells that its entry was seen
 	 */
 	if (!wanted && (CALL_KIND(desc) != OP_CLOSE || !current_is_older()))
@@ -357,6 +361,10 @@ static __always_inline void call_begins_with_file(struct pt_regs *regs, u32 nr, 
 		row_clear(&t->op.file);
 	else if (!file_learn(&t->op.file, f, cast))
 		return;
+	if (CONF(paths) && !f.file) {
+		t->op.walk.at.dentry = NULL;
+		t->op.walk.named = 0;
+	}
 	if (CONF(call_noted))
 		call_note(&t->op, regs, nr, desc, compat, false);
 	call_starts(&t->op, regs, CALL_KIND(desc),
@@ -512,6 +520,15 @@ static __always_inline void call_note_append(struct op *op, long ret)
 		op->offset = op->size;
 }
 
+/* Current's call has no descriptor of its file, and returns @ret. Returns whether it is traced. */
+static __always_inline bool call_by_path_ends(struct pt_regs *regs, long ret)
+{
+	bool compat = call_is_compat(regs);
+	u32 where = call_where(REGS_CALL(regs), compat);
+
+	return OFFSET_IS_PATH(where) ? call_learn_path(regs, where, compat, ret) : !file_filtered();
+}
+
 /* Returns whether the user stack of the operation that has ended is to be taken. */
 static __always_inline bool call_ends(struct task_state *t, void *ctx, bool perf, long ret)
 {
@@ -555,7 +572,12 @@ static __always_inline bool call_ends(struct task_state *t, void *ctx, bool perf
 				exec_forget(t);
 				return false;
 			}
-			wanted = exec_learn(op, ret);
+			wanted = CONF(paths) && ret < 0
+					 ? call_by_path_ends(call_regs(ctx, perf), ret)
+					 : exec_learn(op, ret);
+		} else if (CONF(paths) && !op->file.file &&
+			   (op->kind == OP_META || (op->kind == OP_OPEN && ret < 0))) {
+			wanted = call_by_path_ends(call_regs(ctx, perf), ret);
 		} else if (late || op->kind == OP_OPEN) {
 			fd = late ? call_first_arg(call_regs(ctx, perf)) : ret;
 			wanted = CONF(rdonly_cast) ? fd_learn(op, fd, true)

@@ -108,7 +108,22 @@ enum call_offset {
 	OFFSET_SOCKET_PATH, /* an operation if the second argument is the path of a socket */
 	OFFSET_BPF_PATH,    /* an operation if the first argument is a command with a path */
 	OFFSET_SIGRETURN,   /* never an operation: a signal's handler returns */
+	/* calls by path, without offset: OFFSET_PATH, the number of the argument with the path,
+	 * and bits: the argument before is the descriptor of a directory; the call makes or removes
+	 * the last name of the path */
+	OFFSET_HAS_DIRECTORY = 4,
+	OFFSET_MAKES = 8,
+	OFFSET_PATH = 16,
+	OFFSET_PATH_ARG1 = OFFSET_PATH | 1,
+	OFFSET_AT_PATH = OFFSET_PATH | OFFSET_HAS_DIRECTORY | 1,
+	OFFSET_PARENT = OFFSET_PATH | OFFSET_MAKES,
+	OFFSET_PARENT_ARG1 = OFFSET_PARENT | 1,
+	OFFSET_AT_PARENT = OFFSET_PARENT | OFFSET_HAS_DIRECTORY | 1,
+	OFFSET_AT_PARENT_ARG2 = OFFSET_PARENT | OFFSET_HAS_DIRECTORY | 2,
 };
+
+#define OFFSET_IS_PATH(where)     ((where) >= OFFSET_PATH)
+#define OFFSET_PATH_NUMBER(where) ((where)&3)
 
 /* A file to trace, or a directory: with all files below it in its file system. */
 struct filter_file {
@@ -253,6 +268,7 @@ struct bpf_conf {
 	unsigned int lane_mask;   /* a lane has lane_mask + 1 records; 0: no lanes */
 	unsigned int lane_wake;   /* user space is woken after lane_wake + 1 records of a lane */
 	unsigned char meta_calls; /* operations of kind meta and fsync have a row for each call */
+	unsigned char paths;      /* operations of calls by path have a file; see path.bpf.h */
 	unsigned char call_noted; /* the number of an operation's call is needed */
 	unsigned char waits;      /* cut sleeps by layer */
 	unsigned char cpu_split;  /* cut the time on the CPU by layer, too */

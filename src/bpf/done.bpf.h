@@ -109,7 +109,7 @@ static __always_inline void slow_op_send(const struct op *op, const struct op_en
 		s->op.segments.n = s->op.segments.merged = 0;
 	}
 	s->fs = f->fs;
-	s->disk = f->file ? file_disk(f->file, f->mode) : 0;
+	s->disk = f->file && f->mode ? file_disk(f->file, f->mode) : 0;
 	op_fill_helper(&s->op.helper, op);
 	s->lock_ns = op->noted & NOTED_LOCK ? op->lock_ns : 0;
 	s->lock_holder = op->lock_holder;

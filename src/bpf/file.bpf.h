@@ -29,20 +29,17 @@ static __always_inline bool file_filtered(void)
 	return CONF(file_filter);
 }
 
-/* Whether the file is listed, or a directory above it in its file system. */
-static __always_inline bool file_listed(const struct file_info *info)
+/* Whether the file of @d, with inode @ino on @dev, is listed, or, with @walk, a directory above it
+ * in its file system. @below: the file is the directory of the one in question. */
+static __always_inline bool dentry_listed(struct dentry *d, bool walk, u64 ino, u32 dev, bool below)
 {
-	bool walk = CONF(has_dirs) && (info->mode & S_IFMT) != S_IFBLK;
-	u64 file = info->file, ino = info->ino; /* local, or CO-RE would search the kernel for it */
-	struct dentry *d = NULL, *up;
+	struct dentry *up;
 
-	if (walk)
-		d = BPF_CORE_READ((struct file *)file, f_path.dentry);
 #pragma clang loop unroll(disable)
 	for (int level = 0; level < DIR_LEVELS; level++) {
 		FOR_LISTED(i, n_files)
-		if (lists.files[i].ino == ino && lists.files[i].dev == info->dev &&
-		    (!level || lists.files[i].is_dir))
+		if (lists.files[i].ino == ino && lists.files[i].dev == dev &&
+		    ((!level && !below) || lists.files[i].is_dir))
 			return true;
 		if (!walk)
 			return false;
@@ -53,6 +50,16 @@ static __always_inline bool file_listed(const struct file_info *info)
 		ino = BPF_CORE_READ(d, d_inode, i_ino);
 	}
 	return false;
+}
+
+/* Whether the file is listed, or a directory above it in its file system. */
+static __always_inline bool file_listed(const struct file_info *info)
+{
+	bool walk = CONF(has_dirs) && (info->mode & S_IFMT) != S_IFBLK;
+	u64 file = info->file; /* local, or CO-RE would search the kernel for it */
+	struct dentry *d = walk ? BPF_CORE_READ((struct file *)file, f_path.dentry) : NULL;
+
+	return dentry_listed(d, walk, info->ino, info->dev, false);
 }
 
 /* @inode: of the file; @sb: its super block. A file of overlayfs is on the disk of its layer. */

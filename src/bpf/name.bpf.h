@@ -156,12 +156,39 @@ static __always_inline void names_read(struct file_name *name, struct dentry *d,
 	}
 }
 
-/* The member .directory of a name. */
-static __always_inline u16 directory_hash(struct dentry *d)
+/* The member .directory of the names of files in the directory with this inode. */
+static __always_inline u16 inode_hash(u64 ino)
 {
-	u64 ino = BPF_CORE_READ(d, d_parent, d_inode, i_ino);
-
 	return ino ? ino * 0x9e3779b97f4a7c15ULL >> 48 | 1 : 0;
+}
+
+/* Sets the members of @name that depend on the file's dentry alone. */
+static __always_inline void dentry_note(struct file_name *name, struct dentry *d)
+{
+	struct dentry *up = BPF_CORE_READ(d, d_parent);
+
+	name->deleted = !BPF_CORE_READ(d, d_hash.pprev) && up != d;
+	name->directory = inode_hash(BPF_CORE_READ(up, d_inode, i_ino));
+}
+
+/* Reads the part of a path that names a file without an inode, as the program gave it; see struct
+ * walk. @file: as file_info.file. Returns false if it cannot be read. */
+static __always_inline bool given_name_read(struct file_name *name, u64 file, struct dentry *d)
+{
+	u64 named;
+	long n;
+
+	barrier_var(file); /* now a number, as in file_identify() */
+	named = read_u64(file + bpf_core_field_offset(struct file, f_path) + sizeof(struct path));
+	n = bpf_probe_read_user_str(name->names, PATH_BYTES, (void *)WALK_USER(named));
+	if (n <= 1 || n >= PATH_BYTES)
+		return false;
+	name->len = n;
+	name->deleted = WALK_IS_MISSING(named) ? NAME_MISSING : 0;
+	name->complete = !d;
+	if (WALK_NAME(named) == WALK_NAMES_DIRECTORY)
+		name->directory = inode_hash(BPF_CORE_READ(d, d_inode, i_ino));
+	return true;
 }
 
 /* Reads the path of @f, as far as possible. No other program uses @name meanwhile. */
@@ -169,14 +196,19 @@ static __always_inline void file_name_read(struct file_name *name, const struct 
 {
 	struct file *file = (struct file *)f->file;
 	struct dentry *d = BPF_CORE_READ(file, f_path.dentry);
+	bool read;
 
 	name->len = name->complete = name->unmounted = name->deleted = name->directory = 0;
-	/* after a close, the memory may belong to another file */
-	if (file && f->ino && BPF_CORE_READ(d, d_inode, i_ino) == f->ino) {
-		name->deleted = !BPF_CORE_READ(d, d_hash.pprev) && BPF_CORE_READ(d, d_parent) != d;
-		name->directory = directory_hash(d);
-		names_read(name, d, BPF_CORE_READ(file, f_path.mnt), current_root());
+	if (CONF(paths) && f->generation == GENERATION_OF_PATH) {
+		read = given_name_read(name, f->file, d) && d;
+	} else {
+		/* after a close, the memory may belong to another file */
+		read = file && f->ino && BPF_CORE_READ(d, d_inode, i_ino) == f->ino;
+		if (read)
+			dentry_note(name, d);
 	}
+	if (read)
+		names_read(name, d, BPF_CORE_READ(file, f_path.mnt), current_root());
 	name->nameless = !*(volatile u16 *)&name->len && !name->complete;
 }
 

@@ -20,7 +20,7 @@
 enum { STACK_MOST = 1 << 20 /* bytes of a frame; a larger distance is no frame pointer */ };
 
 /* A walk, at one frame. */
-struct walk {
+struct stack_walk {
 	u64 ip, sp, fp;
 	struct sent_stack *to;
 	/* the mapping looked up last; len 0: none */
@@ -32,7 +32,7 @@ struct walk {
 
 static long walk_note_mapping(struct task_struct *task, struct vm_area_struct *vma, void *arg)
 {
-	struct walk *w = arg;
+	struct stack_walk *w = arg;
 	struct file *file = vma->vm_file;
 	struct inode *inode;
 
@@ -50,7 +50,7 @@ static long walk_note_mapping(struct task_struct *task, struct vm_area_struct *v
 }
 
 /* A file met for the first time: user space is told. */
-static __always_inline void walk_tell(const struct walk *w)
+static __always_inline void stack_walk_tell(const struct stack_walk *w)
 {
 	struct unwind_file none = {};
 	struct sent_stack_file *s;
@@ -73,7 +73,7 @@ static __always_inline void walk_tell(const struct walk *w)
 
 /* Looks up the mapping at @ip, and the table of its file. Returns STACK_WHOLE, or why the stack
  * ends here. */
-static __always_inline u32 walk_find(struct walk *w, u64 ip)
+static __always_inline u32 stack_walk_find(struct stack_walk *w, u64 ip)
 {
 	struct unwind_file *file;
 	long err;
@@ -91,7 +91,7 @@ static __always_inline u32 walk_find(struct walk *w, u64 ip)
 	file = bpf_map_lookup_elem(&unwind_files, &w->key);
 	if (!file || !file->number) {
 		if (!file)
-			walk_tell(w);
+			stack_walk_tell(w);
 		w->len = 0;
 		return STACK_NOT_READY;
 	}
@@ -100,7 +100,7 @@ static __always_inline u32 walk_find(struct walk *w, u64 ip)
 }
 
 /* The last row at or before place @at of the file, or NULL. */
-static __always_inline struct unwind_row *walk_row(const struct walk *w, u64 at)
+static __always_inline struct unwind_row *stack_walk_row(const struct stack_walk *w, u64 at)
 {
 	u32 low = w->file.first, high = low + w->file.n, first = low, middle;
 	struct unwind_row *row;
@@ -125,7 +125,7 @@ static __always_inline struct unwind_row *walk_row(const struct walk *w, u64 at)
 
 /* Goes on to the caller by the frame pointer, whose frame must be above and near. Returns 0, or 1
  * with the reason @without. */
-static __always_inline long walk_by_fp(struct walk *w, u32 without)
+static __always_inline long stack_walk_by_fp(struct stack_walk *w, u32 without)
 {
 	u64 saved[2];
 
@@ -142,7 +142,7 @@ static __always_inline long walk_by_fp(struct walk *w, u32 without)
 }
 
 /* Goes on to the caller by a row. Returns 0, or 1 with the reason. */
-static __always_inline long walk_by_row(struct walk *w, const struct unwind_row *row)
+static __always_inline long stack_walk_by_row(struct stack_walk *w, const struct unwind_row *row)
 {
 	u64 cfa = row->rule == UNWIND_FP ? w->fp : w->sp, ip = 0, fp = w->fp;
 	s64 saved = row->fp;
@@ -171,7 +171,7 @@ static __always_inline long walk_by_row(struct walk *w, const struct unwind_row 
 /* One frame. The place of a caller is that of its call: a function may end with the call. */
 static long walk_frame(u32 i, void *arg)
 {
-	struct walk *w = arg;
+	struct stack_walk *w = arg;
 	struct sent_stack *to = w->to;
 	u64 ip = w->ip - !!i, at;
 	struct unwind_row *row;
@@ -180,7 +180,7 @@ static long walk_frame(u32 i, void *arg)
 	if (!w->ip || i >= STACK_FRAMES)
 		return 1;
 	if (ip - w->start >= w->len) {
-		end = walk_find(w, ip);
+		end = stack_walk_find(w, ip);
 		if (end != STACK_WHOLE) {
 			to->end = end;
 			return 1;
@@ -192,15 +192,15 @@ static long walk_frame(u32 i, void *arg)
 	if (i == STACK_FRAMES - 1)
 		to->end = STACK_DEEP;
 	if (!w->file.n)
-		return walk_by_fp(w, w->file.full  ? STACK_NO_ROOM
-				     : w->has_file ? STACK_NO_ROWS
-						   : STACK_OUTSIDE);
-	row = walk_row(w, at);
+		return stack_walk_by_fp(w, w->file.full  ? STACK_NO_ROOM
+					   : w->has_file ? STACK_NO_ROWS
+							 : STACK_OUTSIDE);
+	row = stack_walk_row(w, at);
 	if (!row) {
 		to->end = STACK_EXPRESSION;
 		return 1;
 	}
-	return walk_by_row(w, row);
+	return stack_walk_by_row(w, row);
 }
 
 static __always_inline void stack_count_lost(u64 total)
@@ -242,7 +242,7 @@ static __always_inline void stack_take(void *ctx, bool perf)
 {
 	struct pt_regs *regs = call_regs(ctx, perf);
 	struct task_state *t = current_lookup();
-	struct walk w = {};
+	struct stack_walk w = {};
 	struct sent_stack *s;
 
 	if (!t)

@@ -26,7 +26,10 @@ struct split {
 
 /* The properties of a file that a row needs. */
 struct file_info {
-	u64 file; /* struct file *, only to read names: may be freed; 0: no file */
+	/* struct file *, only to read names: may be freed; 0: no file. With @mode 0: only the
+	 * member f_path is there, and is the place where the look-up of a path ended, struct walk
+	 */
+	u64 file;
 	u64 fs;
 	u64 ino; /* ino, dev and direct: only with conf.file_details */
 	u32 dev;
@@ -87,6 +90,34 @@ enum locked {
 	LOCKED,        /* some lock */
 	LOCKED_FROZEN, /* the one of a frozen file system */
 };
+
+/* How a call by path has its file: the directory at the end of its look-up is the file, or has it;
+ * or the path as given names it, below that directory or, if there is none, the root. */
+enum walk_name { WALK_NAMES_FILE, WALK_NAMES_DIRECTORY, WALK_NAMES_NOTHING };
+
+/* Bits of walk.how: the look-up was successful; it is at the file that its last name names; this
+ * name is a part of the path as given, at walk.offset, and not of a link's. */
+enum { WALK_FOUND = 1, WALK_THERE = 2, WALK_IN_PATH = 4 };
+
+/* The look-up of a path; see path.bpf.h. Only its thread writes it. */
+struct walk {
+	struct path at; /* where it ended; dentry NULL: not known */
+	union {
+		struct {
+			u16 offset;
+			u8 how; /* set of WALK_FOUND ... */
+		};
+		u64 named; /* from the end of the call on: WALK_NAMED() */
+	};
+};
+
+/* Where in the program's memory the name of the file is, or the path as given; enum walk_name; and
+ * whether there is no such file. Addresses of programs have 56 bits. */
+#define WALK_NAMED(user, name, missing)                                                            \
+	(((user) & ~0ULL >> 8) | (u64)(name) << 56 | (u64)(missing) << 58)
+#define WALK_USER(named)       ((named) & ~0ULL >> 8)
+#define WALK_NAME(named)       ((named) >> 56 & 3)
+#define WALK_IS_MISSING(named) ((named) >> 58)
 
 /* Bits of op.noted: which members of an operation are valid. */
 enum { NOTED_LOCK = 1, NOTED_HELPER = 2, NOTED_SLEEP = 4, NOTED_COPY = 8 };
@@ -151,6 +182,7 @@ struct op {
 			struct sent_file_id copied;
 			u64 copied_fs;
 		};
+		struct walk walk; /* only of kinds meta, open and exec */
 	};
 	u64 last_bio;     /* the bio submitted last, if @submitted */
 	u32 bio_cpu;      /* the CPU on which @last_bio was submitted */

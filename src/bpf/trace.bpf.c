@@ -121,6 +121,21 @@ int on_mapping_call_perf(struct perf_sys_event *ctx)
 	return mapping_call_begins(ctx, true, ctx->nr);
 }
 
+/* complete_walk(struct nameidata *), terminate_walk(struct nameidata *) */
+SEC("?fentry/complete_walk")
+int on_walk_found(u64 *ctx)
+{
+	walk_note((struct nameidata *)ctx[0], true);
+	return 0;
+}
+
+SEC("?fentry/terminate_walk")
+int on_walk_over(u64 *ctx)
+{
+	walk_note((struct nameidata *)ctx[0], false);
+	return 0;
+}
+
 /*
  * Layers.
  */

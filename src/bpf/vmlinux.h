@@ -200,6 +200,7 @@ struct bio_vec {
 };
 
 struct qstr {
+	u32 hash;
 	const unsigned char *name;
 };
 
@@ -237,11 +238,13 @@ struct filename {
 
 struct nameidata {
 	struct path path;
+	struct qstr last;
 	struct filename *name;
 };
 
 struct fs_struct {
 	struct path root;
+	struct path pwd;
 };
 
 struct file_ra_state {

@@ -70,7 +70,9 @@ static uint64_t file_path(const struct catalog_file *f)
 	bool whole = f->len && f->flags & STORED_FILE_COMPLETE;
 	uint64_t hash = hash_add(whole, whole ? (unsigned int)f->key : f->key);
 
-	hash = hash_add(hash, whole ? (uint64_t)f->directory << 16 | f->flags : f->ino);
+	hash = hash_add(hash,
+			whole ? (uint64_t)f->directory << 16 | (f->flags & ~STORED_FILE_MISSING)
+			      : f->ino);
 	for (unsigned int i = 0; whole && i < f->len; i++)
 		hash = hash_add(hash, (unsigned char)f->names[i]);
 	return hash;
@@ -285,7 +287,8 @@ void catalog_file_name(const struct catalog_file *f, struct file_name *ret_name)
 	ret_name->len = f->len;
 	ret_name->complete = !!(f->flags & STORED_FILE_COMPLETE);
 	ret_name->unmounted = !!(f->flags & STORED_FILE_UNMOUNTED);
-	ret_name->deleted = !!(f->flags & STORED_FILE_DELETED);
+	ret_name->deleted =
+		f->flags & STORED_FILE_MISSING ? NAME_MISSING : !!(f->flags & STORED_FILE_DELETED);
 	ret_name->nameless = !!(f->flags & STORED_FILE_NAMELESS);
 	ret_name->directory = f->directory;
 	if (f->len)

@@ -16,6 +16,7 @@
 #include "host/devices.h"
 #include "host/lookup.h"
 #include "host/mounts.h"
+#include "host/path.h"
 
 /* Fewer operations than this are not worth a span. */
 enum { SPAN_MIN = 8 };
@@ -369,7 +370,8 @@ static void file_write(struct intake *in, const struct intake_file *f, const str
 	}
 	n.c = (name->complete ? STORED_FILE_COMPLETE : 0) |
 	      (name->unmounted ? STORED_FILE_UNMOUNTED : 0) |
-	      (name->deleted ? STORED_FILE_DELETED : 0) |
+	      (name->deleted == 1 ? STORED_FILE_DELETED : 0) |
+	      (name->deleted == NAME_MISSING ? STORED_FILE_MISSING : 0) |
 	      (name->nameless ? STORED_FILE_NAMELESS : 0) |
 	      (uint64_t)name->directory << STORED_FILE_DIRECTORY;
 	n.text_len = name->len < PATH_BYTES ? name->len : PATH_BYTES;
@@ -465,17 +467,20 @@ void intake_name(struct intake *in, const void *data, size_t len)
 {
 	const struct sent_file *s = data;
 	struct intake_file *f;
+	struct file_name name;
 
 	if (len < sizeof(*s) || s->what != SENT_FILE || !s->id.ino)
 		return;
+	name = s->name;
+	path_split(&name);
 	f = file_find(in, &s->id);
 	if (!f) {
-		file_meet(in, &s->id, &s->name);
-	} else if (!f->named && !s->name.nameless) {
+		file_meet(in, &s->id, &name);
+	} else if (!f->named && !name.nameless) {
 		in->unnamed -= is_unnamed(f);
 		f->named = true;
-		name_keep(in, f, &s->name);
-		file_write(in, f, &s->name);
+		name_keep(in, f, &name);
+		file_write(in, f, &name);
 	}
 }
 

@@ -6,6 +6,7 @@
 
 #include "capture/segments.h"
 #include "capture/stored.h"
+#include "host/path.h"
 
 void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s)
 {
@@ -36,6 +37,7 @@ void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s)
 	};
 	ret->by = s->op.by;
 	ret->by.thread.who = sent_by_who(&s->op.by, op->start_ns, op->ret);
+	path_split(&ret->file);
 	for (int i = 0; i < ST_N; i++) {
 		ret->strata[i] = i < SENT_ON_CPU ? op->on_cpu[i] : waited->waits[i - SENT_ON_CPU];
 		ret->total_ns += ret->strata[i];

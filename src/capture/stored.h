@@ -281,6 +281,7 @@ enum stored_file_flag {
 	STORED_FILE_UNMOUNTED = 2,
 	STORED_FILE_DELETED = 4,
 	STORED_FILE_NAMELESS = 8,
+	STORED_FILE_MISSING = 16,   /* NAME_MISSING */
 	STORED_FILE_DIRECTORY = 16, /* from this bit on, 16 bits: directory of struct file_name */
 };
 

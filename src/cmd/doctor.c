@@ -148,6 +148,7 @@ static void add_layers(struct findings *l, const struct plan *plan, struct featu
 	add_ability(l, plan, "syscall", ASK_CALLS, "tracepoints sys_enter and sys_exit");
 	add(l, "vfs", f->func, f->func ? func : f->no_functions, advice);
 	add(l, "file systems", f->func, f->func ? func : f->no_functions, advice);
+	add_program(l, plan, "files of paths", "terminate_walk");
 	add_ability(l, plan, "waits", ASK_WAITS,
 		    "tracepoints sched_switch, sched_waking and balance_dirty_pages");
 	add_ability(l, plan, "locks", ASK_LOCKS, "tracepoints contention_begin and contention_end");

@@ -27,6 +27,7 @@ struct known_file {
 	enum named named;
 	bool made_up;             /* the path is the usual name of the device */
 	bool whole;               /* the path is complete */
+	bool missing;             /* there was no such file whenever a call named it */
 	unsigned short directory; /* as in struct file_name */
 	bool shared; /* a file in another directory or file system has this path, as in containers;
 			or one whose path is not complete */
@@ -36,11 +37,17 @@ struct known_file {
 	UT_hash_handle hh;
 };
 
+/* The file is known by its path alone. */
+static bool is_by_path(const struct known_file *f)
+{
+	return FILE_KEY_IS_PATH(f->by[0]);
+}
+
 static enum named how_named(const struct file_name *name)
 {
 	if (!name->len && !name->complete)
 		return NAMED_NOT;
-	return name->deleted ? NAMED_DELETED : NAMED;
+	return name->deleted == 1 ? NAMED_DELETED : NAMED;
 }
 
 static struct known_file *file_of(struct filenames *n, const unsigned long long by[2])
@@ -58,8 +65,10 @@ static struct known_file *file_of(struct filenames *n, const unsigned long long 
 	return f;
 }
 
-int filenames_add(struct filenames *n, const unsigned long long by[2], const struct file_name *name)
+int filenames_add(struct filenames *n, const unsigned long long by[2],
+		  const struct file_name *given)
 {
+	struct file_name names = *given, *name = &names;
 	struct path_file file = { FILE_KEY_DEV(by[0]), by[1], name };
 	struct known_file *f = file_of(n, by);
 	char *path;
@@ -68,13 +77,16 @@ int filenames_add(struct filenames *n, const unsigned long long by[2], const str
 		return -ENOMEM;
 	if (f->path && f->named >= how_named(name))
 		return 0;
-	path = path_full(&file);
+	path_split(name);
+	path = is_by_path(f) && how_named(name) == NAMED_NOT ? strdup("(path not read)")
+							     : path_full(&file);
 	if (!path)
 		return -ENOMEM;
 	free(f->path);
 	f->path = path;
 	f->named = how_named(name);
 	f->whole = name->complete && f->named != NAMED_NOT;
+	f->missing = name->deleted == NAME_MISSING;
 	f->directory = name->directory;
 	return 0;
 }
@@ -95,13 +107,18 @@ static int name_bdev(struct known_file *f)
 	return 0;
 }
 
-/* By path, place, inode and generation. */
+/* By path, place, inode and generation; files with an inode first, those whose directory is not
+ * known last. */
 static int compare(const void *a, const void *b)
 {
 	const struct known_file *x = *(struct known_file *const *)a;
 	const struct known_file *y = *(struct known_file *const *)b;
 	int order = strcmp(x->path, y->path);
 
+	if (!order)
+		order = is_by_path(x) - is_by_path(y);
+	if (!order && is_by_path(x))
+		order = !x->directory - !y->directory;
 	if (!order)
 		order = compare_u64(FILE_KEY_DEV(x->by[0]), FILE_KEY_DEV(y->by[0]));
 	if (!order)
@@ -117,9 +134,13 @@ static bool same_inode(const struct known_file *a, const struct known_file *b)
 }
 
 /* Whether two files of one path are at the same place: one was made after the other was deleted or
- * renamed. */
+ * renamed. The directory of @b may not be known, if its path alone is. */
 static bool same_place(const struct known_file *a, const struct known_file *b)
 {
+	unsigned int dev = FILE_KEY_DEV(b->by[0]);
+
+	if (is_by_path(b) && !b->directory && (!dev || dev == FILE_KEY_DEV(a->by[0])))
+		return a->whole && b->whole;
 	return a->whole && b->whole && FILE_KEY_DEV(a->by[0]) == FILE_KEY_DEV(b->by[0]) &&
 	       a->directory == b->directory;
 }
@@ -134,7 +155,8 @@ static void path_share(struct known_file **list, size_t n)
 
 		if (same_place(last, f)) {
 			f->first = last->first;
-			f->first->more++;
+			f->first->more += !is_by_path(f);
+			f->first->missing &= f->missing;
 			continue;
 		}
 		if (same_inode(last, f) && !(last->whole && f->whole))
@@ -175,6 +197,7 @@ static int shared_find(struct filenames *n)
 static int row_path(const struct known_file *f, char **ret_by)
 {
 	unsigned int dev = FILE_KEY_DEV(f->by[0]);
+	const char *missing = f->missing ? " (ENOENT)" : "";
 	char inode[96] = "", generation[32] = "";
 
 	if (f->shared)
@@ -185,9 +208,10 @@ static int row_path(const struct known_file *f, char **ret_by)
 	if (f->again)
 		snprintf(generation, sizeof(generation), "%sgeneration %llu", f->shared ? ", " : "",
 			 f->by[0] >> 32);
-	if (!f->shared && !f->again)
-		*ret_by = strdup(f->path);
-	else if (asprintf(ret_by, "%s (%s%s)", f->path, inode, generation) < 0)
+	if ((!f->shared && !f->again) || is_by_path(f)) {
+		if (asprintf(ret_by, "%s%s", f->path, missing) < 0)
+			*ret_by = NULL;
+	} else if (asprintf(ret_by, "%s (%s%s)", f->path, inode, generation) < 0)
 		*ret_by = NULL;
 	return *ret_by ? 0 : -ENOMEM;
 }
@@ -206,13 +230,15 @@ static int row_know(struct filenames *n, const unsigned long long by[2])
 	return f->named == NAMED_NOT && FILE_KEY_IS_BDEV(by[0]) ? name_bdev(f) : 0;
 }
 
-/* Names a row, and gives it the key of the first file at the place. Returns 0 or -ENOMEM. */
-static int row_name(struct filenames *n, unsigned long long by[2], char **ret_by)
+/* Names a row, and gives it the key of the first file at the place. Sets @joined if that is another
+ * one. Returns 0 or -ENOMEM. */
+static int row_name(struct filenames *n, unsigned long long by[2], char **ret_by, bool *joined)
 {
 	const struct known_file *first;
 
 	if (by[1]) {
 		first = file_of(n, by)->first;
+		*joined |= memcmp(by, first->by, sizeof(first->by)) != 0;
 		memcpy(by, first->by, sizeof(first->by));
 		return row_path(first, ret_by);
 	}
@@ -227,7 +253,7 @@ static int files_list(const struct filenames *n, struct snapshot *sn)
 	size_t len = 0;
 
 	for (const struct known_file *f = n->files; f; f = f->hh.next)
-		len += f->first->more > 0;
+		len += f->first->more > 0 && !is_by_path(f);
 	if (!len)
 		return 0;
 	list = calloc(len, sizeof(*list));
@@ -235,7 +261,7 @@ static int files_list(const struct filenames *n, struct snapshot *sn)
 		return -ENOMEM;
 	sn->files = list;
 	for (const struct known_file *f = n->files; f; f = f->hh.next) {
-		if (!f->first->more)
+		if (!f->first->more || is_by_path(f))
 			continue;
 		memcpy(list->row, f->first->by, sizeof(list->row));
 		memcpy(list->by, f->by, sizeof(list->by));
@@ -248,6 +274,7 @@ static int files_list(const struct filenames *n, struct snapshot *sn)
 
 int filenames_name(struct filenames *n, struct snapshot *sn)
 {
+	bool joined = false;
 	int err = 0;
 
 	for (size_t i = 0; i < sn->n_ops && !err; i++)
@@ -259,12 +286,12 @@ int filenames_name(struct filenames *n, struct snapshot *sn)
 	if (!err)
 		err = shared_find(n);
 	for (size_t i = 0; i < sn->n_ops && !err; i++)
-		err = row_name(n, sn->ops[i].key.by, &sn->ops[i].by);
+		err = row_name(n, sn->ops[i].key.by, &sn->ops[i].by, &joined);
 	for (size_t i = 0; i < sn->n_rqs && !err; i++)
-		err = row_name(n, sn->rqs[i].key.by, &sn->rqs[i].by);
+		err = row_name(n, sn->rqs[i].key.by, &sn->rqs[i].by, &joined);
 	if (!err)
 		err = files_list(n, sn);
-	if (!err && sn->n_files)
+	if (!err && joined)
 		err = rows_join(sn);
 	filenames_done(n);
 	return err;

@@ -18,6 +18,28 @@ static bool name_len(const char *s, size_t left, size_t *ret_len)
 	return *ret_len < left;
 }
 
+void path_split(struct file_name *fn)
+{
+	size_t len = fn->len < PATH_BYTES ? fn->len : PATH_BYTES, n, start, end, to = 0;
+	char given[PATH_BYTES];
+
+	if (!name_len(fn->names, len, &n) || n < 2 || !memchr(fn->names, '/', n))
+		return;
+	memcpy(given, fn->names, n);
+	for (end = n + 1; end; end = start) {
+		start = --end;
+		while (start && given[start - 1] != '/')
+			start--;
+		if (end == start || (end == start + 1 && given[start] == '.'))
+			continue;
+		memcpy(fn->names + to, given + start, end - start);
+		to += end - start;
+		fn->names[to++] = '\0';
+	}
+	memmove(fn->names + to, fn->names + n + 1, len - n - 1);
+	fn->len = to + len - n - 1;
+}
+
 size_t path_join(char *dst, size_t cap, const struct file_name *fn)
 {
 	size_t left = fn->len < PATH_BYTES ? fn->len : PATH_BYTES, n;
@@ -63,6 +85,6 @@ char *path_full(const struct path_file *f)
 	if (!path[0])
 		n = asprintf(&text, "%sinode %llu", where, f->ino);
 	else
-		n = asprintf(&text, "%s%s%s", where, path, name->deleted ? " (deleted)" : "");
+		n = asprintf(&text, "%s%s%s", where, path, name->deleted == 1 ? " (deleted)" : "");
 	return n < 0 ? NULL : text;
 }

@@ -20,6 +20,13 @@ enum { PATH_CAP = 2 * PATH_BYTES + 8 };
  */
 size_t path_join(char *dst, size_t cap, const struct file_name *fn);
 
+/*
+ * Makes names of the first name of @fn, if it is a path as a program gave it: "./a//b/" is "b",
+ * then "a". Two dots remain a name: the name before them may be a link. To be called where a name
+ * comes from the programs; the other functions here know only names.
+ */
+void path_split(struct file_name *fn);
+
 /* A file as the kernel knows it. */
 struct path_file {
 	unsigned int dev; /* dev_t of its file system, or of the block device it is */

@@ -104,7 +104,7 @@ static void put_files(struct writer *w, const struct op_row *r)
 	const struct row_file *list;
 	size_t n = 1;
 
-	if (w->v->by != BY_FILE || !r->key.by[1]) {
+	if (w->v->by != BY_FILE || !r->key.by[1] || FILE_KEY_IS_PATH(r->key.by[0])) {
 		json_put_null(&w->json, "files");
 		json_put_null(&w->json, "files_count");
 		return;

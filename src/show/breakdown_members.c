@@ -73,8 +73,8 @@ static const struct member op_members[] = {
 	{ "files", MEMBER_OBJECT,
 	  .what = "with --by file: the files of the row; several if they were made one after "
 		  "another at one path",
-	  .null = "not by file, or no file", .object = &file_object, .list = 1,
-	  .most = VIEW_FILES },
+	  .null = "not by file, or no file, or one that is known by its path alone",
+	  .object = &file_object, .list = 1, .most = VIEW_FILES },
 	{ "files_count", MEMBER_COUNT, .what = "number of files of the row, listed or not",
 	  .null = "as in files", .least = 1 },
 	MEMBER_HIST("the times of the operations"),

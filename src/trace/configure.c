@@ -347,6 +347,7 @@ static void conf_set_ops(struct bpf_conf *c, const struct session_conf *sc)
 	c->busiest = sc->follow && sc->layer == LAYER_OPS && !sc->uncounted;
 	c->by = sc->by == BY_SERVER ? BY_DEV : sc->by;
 	c->meta_calls = sc->meta_calls;
+	c->paths = !!(plan_asked(sc) & ASK_PATHS);
 	c->call_noted = sc->records || sc->sent_ops || sc->meta_calls || c->aio_calls ||
 			sc->layer == LAYER_SYSCALL;
 	c->op_extras = sc->min_ns || sc->sent_ops || sc->uncounted || sc->by == BY_CACHE ||

@@ -39,6 +39,19 @@ void program_hook_text(const struct program *prog, char *text, size_t cap)
 		 prog->is_template ? "<function>" : prog->target);
 }
 
+/* Whether calls by path have a file. A layer traced alone needs it only for rows or filters. */
+static bool paths_wanted(const struct session_conf *conf)
+{
+	const struct filter_lists *l = &conf->lists;
+
+	if (!(conf->kinds & (1U << OP_META | 1U << OP_OPEN | 1U << OP_EXEC)))
+		return false;
+	return conf->layer == LAYER_OPS ||
+	       (conf->layer == LAYER_SYSCALL &&
+		(conf->by == BY_FILE || conf->by == BY_DEV || conf->by == BY_SERVER || l->n_files ||
+		 l->n_devs || l->n_fs));
+}
+
 unsigned int plan_asked(const struct session_conf *conf)
 {
 	static const unsigned int of_layer[] = {
@@ -66,6 +79,8 @@ unsigned int plan_asked(const struct session_conf *conf)
 		asks |= ASK_SERVED;
 	if (conf->stacks)
 		asks |= ASK_STACKS;
+	if (paths_wanted(conf))
+		asks |= ASK_PATHS;
 	if (conf->follow || conf->children)
 		asks |= ASK_CHILD;
 	if (hung_wanted(conf))
@@ -265,6 +280,12 @@ static const char no_aborts[] =
 		.asks = ASK_AIO | ASK_QUEUED, .needs = NEED_AIO, .alone = true, ##__VA_ARGS__      \
 	}
 
+#define WALK(prog, func)                                                                           \
+	{                                                                                          \
+		.at = PROG(prog), .hook = HOOK_FENTRY, .target = func, .asks = ASK_PATHS,          \
+		.alone = true                                                                      \
+	}
+
 #define TEMPLATE_OF(tag, type, stand_in, which)                                                    \
 	{                                                                                          \
 		.at = PROG(tag), .hook = type, .target = stand_in, .asks = ASK_FS,                 \
@@ -414,6 +435,9 @@ const struct program programs[] = {
 	TRACEPOINT(on_signal, "signal_deliver", .asks = ASK_FAULTS, .needs = NEED_FIND_VMA),
 	THROTTLED(on_bio_throttled, NEED_LEVEL),
 	THROTTLED(on_bio_throttled_no_level, NEED_NO_LEVEL),
+
+	WALK(on_walk_found, "complete_walk"),
+	WALK(on_walk_over, "terminate_walk"),
 
 	FUNCTION(vfs_read, "vfs_read", OP_READ, ASK_VFS | ASK_CALL_FILES),
 	FUNCTION(vfs_readv, "vfs_readv", OP_READ, ASK_VFS),

@@ -45,6 +45,7 @@ enum ask {
 	ASK_OUTSIDE = 1 << 20,   /* sleeps in no other operation as operations */
 	ASK_COMMANDS = 1 << 21,  /* command lines of processes that execute a program */
 	ASK_STACKS = 1 << 22,    /* user stacks of calls */
+	ASK_PATHS = 1 << 23,     /* files of calls by path */
 };
 
 enum hook {

@@ -24,75 +24,80 @@
 	X(write, WRITE, ARG0, POS) X(pwrite64, WRITE, ARG0, ARG3) \
 	X(writev, WRITE, ARG0, VECTOR_POS) X(pwritev, WRITE, ARG0, VECTOR_ARG3) \
 	X(pwritev2, WRITE, ARG0, VECTOR_FLAGS) \
-	X(open, OPEN, RESULT, NONE) X(openat, OPEN, RESULT, NONE) \
-	X(openat2, OPEN, RESULT, NONE) X(creat, OPEN, RESULT, NONE) \
+	X(open, OPEN, RESULT, PATH) X(openat, OPEN, RESULT, AT_PATH) \
+	X(openat2, OPEN, RESULT, AT_PATH) X(creat, OPEN, RESULT, PATH) \
 	X(open_by_handle_at, OPEN, RESULT, NONE) X(close, CLOSE, ARG0, NONE) \
 	X(fsync, FSYNC, ARG0, NONE) X(fdatasync, FSYNC, ARG0, NONE) \
 	X(sync_file_range, META, ARG0, NONE) X(sync, FSYNC, NONE, NONE) \
 	X(syncfs, FSYNC, ARG0, NONE) X(msync, FSYNC, MAPPING, NONE) X(sendfile, COPY, ARG1, NONE) \
 	X(splice, COPY, ARG0_OR_2, NONE) X(copy_file_range, COPY, ARG0_OR_2, NONE) \
-	X(stat, META, NONE, NONE) X(fstat, META, ARG0, NONE) X(lstat, META, NONE, NONE) \
-	X(newfstatat, META, NONE, NONE) X(statx, META, NONE, NONE) X(access, META, NONE, NONE) \
-	X(faccessat, META, NONE, NONE) X(faccessat2, META, NONE, NONE) \
+	X(stat, META, NONE, PATH) X(fstat, META, ARG0, NONE) X(lstat, META, NONE, PATH) \
+	X(newfstatat, META, NONE, AT_PATH) X(statx, META, NONE, AT_PATH) \
+	X(access, META, NONE, PATH) \
+	X(faccessat, META, NONE, AT_PATH) X(faccessat2, META, NONE, AT_PATH) \
 	X(getdents, META, ARG0, NONE) X(getdents64, META, ARG0, NONE) \
-	X(unlink, META, NONE, NONE) X(unlinkat, META, NONE, NONE) X(rename, META, NONE, NONE) \
-	X(renameat, META, NONE, NONE) X(renameat2, META, NONE, NONE) X(mkdir, META, NONE, NONE) \
-	X(mkdirat, META, NONE, NONE) X(rmdir, META, NONE, NONE) X(truncate, META, NONE, NONE) \
-	X(ftruncate, META, ARG0, NONE) X(fallocate, META, ARG0, NONE) X(link, META, NONE, NONE) \
-	X(linkat, META, NONE, NONE) X(symlink, META, NONE, NONE) X(symlinkat, META, NONE, NONE) \
-	X(readlink, META, NONE, NONE) X(readlinkat, META, NONE, NONE) \
-	X(mknod, META, NONE, NONE) X(mknodat, META, NONE, NONE) X(chmod, META, NONE, NONE) \
-	X(fchmod, META, ARG0, NONE) X(fchmodat, META, NONE, NONE) X(chown, META, NONE, NONE) \
-	X(fchown, META, ARG0, NONE) X(lchown, META, NONE, NONE) X(fchownat, META, NONE, NONE) \
-	X(utime, META, NONE, NONE) X(utimes, META, NONE, NONE) X(utimensat, META, NONE, NONE) \
-	X(futimesat, META, NONE, NONE) X(statfs, META, NONE, NONE) X(fstatfs, META, ARG0, NONE) \
-	X(setxattr, META, NONE, NONE) X(lsetxattr, META, NONE, NONE) \
-	X(fsetxattr, META, ARG0, NONE) X(getxattr, META, NONE, NONE) \
-	X(lgetxattr, META, NONE, NONE) X(fgetxattr, META, ARG0, NONE) \
-	X(listxattr, META, NONE, NONE) X(llistxattr, META, NONE, NONE) \
-	X(flistxattr, META, ARG0, NONE) X(removexattr, META, NONE, NONE) \
-	X(lremovexattr, META, NONE, NONE) X(fremovexattr, META, ARG0, NONE) \
+	X(unlink, META, NONE, PARENT) X(unlinkat, META, NONE, AT_PARENT) \
+	X(rename, META, NONE, PARENT) \
+	X(renameat, META, NONE, AT_PARENT) X(renameat2, META, NONE, AT_PARENT) \
+	X(mkdir, META, NONE, PARENT) \
+	X(mkdirat, META, NONE, AT_PARENT) X(rmdir, META, NONE, PARENT) \
+	X(truncate, META, NONE, PATH) \
+	X(ftruncate, META, ARG0, NONE) X(fallocate, META, ARG0, NONE) X(link, META, NONE, PATH) \
+	X(linkat, META, NONE, AT_PATH) X(symlink, META, NONE, PARENT_ARG1) \
+	X(symlinkat, META, NONE, AT_PARENT_ARG2) \
+	X(readlink, META, NONE, PATH) X(readlinkat, META, NONE, AT_PATH) \
+	X(mknod, META, NONE, PARENT) X(mknodat, META, NONE, AT_PARENT) X(chmod, META, NONE, PATH) \
+	X(fchmod, META, ARG0, NONE) X(fchmodat, META, NONE, AT_PATH) X(chown, META, NONE, PATH) \
+	X(fchown, META, ARG0, NONE) X(lchown, META, NONE, PATH) X(fchownat, META, NONE, AT_PATH) \
+	X(utime, META, NONE, PATH) X(utimes, META, NONE, PATH) X(utimensat, META, NONE, AT_PATH) \
+	X(futimesat, META, NONE, AT_PATH) X(statfs, META, NONE, PATH) X(fstatfs, META, ARG0, NONE) \
+	X(setxattr, META, NONE, PATH) X(lsetxattr, META, NONE, PATH) \
+	X(fsetxattr, META, ARG0, NONE) X(getxattr, META, NONE, PATH) \
+	X(lgetxattr, META, NONE, PATH) X(fgetxattr, META, ARG0, NONE) \
+	X(listxattr, META, NONE, PATH) X(llistxattr, META, NONE, PATH) \
+	X(flistxattr, META, ARG0, NONE) X(removexattr, META, NONE, PATH) \
+	X(lremovexattr, META, NONE, PATH) X(fremovexattr, META, ARG0, NONE) \
 	X(dup, HANDLE, ARG0, ARGS) X(dup2, CLOSE, BY_ARGS, DUP) X(dup3, CLOSE, BY_ARGS, DUP) \
 	X(fcntl, LOCK, BY_ARGS, FLOCK) X(fcntl64, LOCK, BY_ARGS, FLOCK) \
 	X(flock, LOCK, ARG0, ARGS) X(lseek, META, BY_ARGS, SEEK) X(io_submit, AIO, NONE, NONE) \
 	X(io_getevents, AIO, NONE, NONE) X(io_pgetevents, AIO, NONE, NONE) \
-	X(io_pgetevents_time64, AIO, NONE, NONE) X(truncate64, META, NONE, NONE) \
-	X(ftruncate64, META, ARG0, NONE) X(stat64, META, NONE, NONE) \
-	X(lstat64, META, NONE, NONE) X(fstat64, META, ARG0, NONE) \
-	X(fstatat64, META, NONE, NONE) X(sendfile64, COPY, ARG1, NONE) \
-	X(oldstat, META, NONE, NONE) X(oldfstat, META, ARG0, NONE) \
-	X(oldlstat, META, NONE, NONE) X(lchown32, META, NONE, NONE) \
-	X(fchown32, META, ARG0, NONE) X(chown32, META, NONE, NONE) \
-	X(statfs64, META, NONE, NONE) X(fstatfs64, META, ARG0, NONE) \
-	X(readdir, META, ARG0, NONE) X(utimensat_time64, META, NONE, NONE) \
+	X(io_pgetevents_time64, AIO, NONE, NONE) X(truncate64, META, NONE, PATH) \
+	X(ftruncate64, META, ARG0, NONE) X(stat64, META, NONE, PATH) \
+	X(lstat64, META, NONE, PATH) X(fstat64, META, ARG0, NONE) \
+	X(fstatat64, META, NONE, AT_PATH) X(sendfile64, COPY, ARG1, NONE) \
+	X(oldstat, META, NONE, PATH) X(oldfstat, META, ARG0, NONE) \
+	X(oldlstat, META, NONE, PATH) X(lchown32, META, NONE, PATH) \
+	X(fchown32, META, ARG0, NONE) X(chown32, META, NONE, PATH) \
+	X(statfs64, META, NONE, PATH) X(fstatfs64, META, ARG0, NONE) \
+	X(readdir, META, ARG0, NONE) X(utimensat_time64, META, NONE, AT_PATH) \
 	X(mmap, META, MAPPED, NONE) X(mlock, META, MAPPING, NONE) \
 	X(mlock2, META, MAPPING, NONE) X(mlockall, META, NONE, NONE) \
 	X(madvise, META, ADVISED, NONE) X(mincore, META, MAPPING, NONE) \
 	X(readahead, META, ARG0, NONE) X(fadvise64, META, ARG0, NONE) \
 	X(fadvise64_64, META, ARG0, NONE) X(memfd_create, OPEN, RESULT, NONE) \
 	X(memfd_secret, OPEN, RESULT, NONE) X(mq_open, OPEN, RESULT, NONE) \
-	X(fsopen, OPEN, RESULT, NONE) X(fspick, OPEN, RESULT, NONE) \
-	X(fsmount, OPEN, RESULT, NONE) X(open_tree, OPEN, RESULT, NONE) \
-	X(ioctl, META, BY_ARGS, IOCTL) X(mount, META, NONE, NONE) X(umount, META, NONE, NONE) \
-	X(umount2, META, NONE, NONE) X(move_mount, META, NONE, NONE) \
+	X(fsopen, OPEN, RESULT, NONE) X(fspick, OPEN, RESULT, AT_PATH) \
+	X(fsmount, OPEN, RESULT, NONE) X(open_tree, OPEN, RESULT, AT_PATH) \
+	X(ioctl, META, BY_ARGS, IOCTL) X(mount, META, NONE, PATH_ARG1) X(umount, META, NONE, PATH) \
+	X(umount2, META, NONE, PATH) X(move_mount, META, NONE, NONE) \
 	X(fsconfig, META, NONE, NONE) X(quotactl, META, NONE, NONE) \
-	X(quotactl_fd, META, ARG0, NONE) X(swapon, META, NONE, NONE) \
-	X(swapoff, META, NONE, NONE) X(chdir, META, NONE, NONE) X(fchdir, META, ARG0, NONE) \
-	X(chroot, META, NONE, NONE) X(name_to_handle_at, META, NONE, NONE) \
-	X(ustat, META, NONE, NONE) X(acct, META, NONE, NONE) X(finit_module, META, ARG0, NONE) \
-	X(execve, EXEC, RESULT, NONE) X(execveat, EXEC, RESULT, NONE) \
-	X(uselib, META, NONE, NONE) X(kexec_file_load, META, ARG0, NONE) \
+	X(quotactl_fd, META, ARG0, NONE) X(swapon, META, NONE, PATH) \
+	X(swapoff, META, NONE, PATH) X(chdir, META, NONE, PATH) X(fchdir, META, ARG0, NONE) \
+	X(chroot, META, NONE, PATH) X(name_to_handle_at, META, NONE, AT_PATH) \
+	X(ustat, META, NONE, NONE) X(acct, META, NONE, PATH) X(finit_module, META, ARG0, NONE) \
+	X(execve, EXEC, RESULT, PATH) X(execveat, EXEC, RESULT, AT_PATH) \
+	X(uselib, META, NONE, PATH) X(kexec_file_load, META, ARG0, NONE) \
 	X(close_range, CLOSE, ARG0, NONE) X(io_setup, META, NONE, NONE) \
 	X(io_destroy, META, NONE, NONE) X(io_cancel, META, NONE, NONE) \
 	X(io_uring_register, META, NONE, NONE) X(bind, META, BY_ARGS, SOCKET_PATH) \
 	X(connect, META, BY_ARGS, SOCKET_PATH) X(bpf, META, BY_ARGS, BPF_PATH) \
-	X(inotify_add_watch, META, NONE, NONE) X(fanotify_mark, META, NONE, NONE) \
-	X(pivot_root, META, NONE, NONE) X(mount_setattr, META, NONE, NONE) \
-	X(open_tree_attr, META, NONE, NONE) X(setns, META, NONE, NONE) \
-	X(unshare, META, NONE, NONE) X(setxattrat, META, NONE, NONE) \
-	X(getxattrat, META, NONE, NONE) X(listxattrat, META, NONE, NONE) \
-	X(removexattrat, META, NONE, NONE) X(file_getattr, META, NONE, NONE) \
-	X(file_setattr, META, NONE, NONE) X(fchmodat2, META, NONE, NONE) \
+	X(inotify_add_watch, META, NONE, PATH_ARG1) X(fanotify_mark, META, NONE, NONE) \
+	X(pivot_root, META, NONE, NONE) X(mount_setattr, META, NONE, AT_PATH) \
+	X(open_tree_attr, META, NONE, AT_PATH) X(setns, META, NONE, NONE) \
+	X(unshare, META, NONE, NONE) X(setxattrat, META, NONE, AT_PATH) \
+	X(getxattrat, META, NONE, AT_PATH) X(listxattrat, META, NONE, AT_PATH) \
+	X(removexattrat, META, NONE, AT_PATH) X(file_getattr, META, NONE, AT_PATH) \
+	X(file_setattr, META, NONE, AT_PATH) X(fchmodat2, META, NONE, AT_PATH) \
 	X(munmap, META, MAPPING, OF_MAPPING) X(mremap, META, MAPPING, OF_MAPPING) \
 	X(remap_file_pages, META, MAPPING, OF_MAPPING) X(mbind, META, MAPPING, OF_MAPPING) \
 	X(move_pages, META, NONE, NONE) X(migrate_pages, META, NONE, NONE) \

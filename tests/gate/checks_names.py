@@ -16,7 +16,7 @@ import places
 from checks_record import Record, report
 from harness import Gate, Skip, suite
 from machine import run
-from tool import Trace, Traces, shared
+from tool import Trace, Traces, is_missing, shared
 
 REUSED, UNLINKED = 499, 23
 BUSYBOX = "/bin/busybox"
@@ -119,6 +119,39 @@ def chroot(gate: Gate) -> None:
         pass
     keys = {row["key"] for row in trace.rows(fs="ext4") if str(os.getpid()) in row["key"]}
     gate.check("path", keys == {name}, seen=",".join(keys), wanted=name)
+
+
+@suite("names.by-path")
+def by_path(gate: Gate) -> None:
+    """Calls by path: the file that they find, make, remove or miss, and its file system and directory."""
+    at = places.place(gate, "ext4").point
+    fill(at / "dir", "file", "gone")
+    (at / "link").symlink_to("dir")
+    calls = f"""import os
+def fails(call, *args):
+    try: call(*args)
+    except OSError: pass
+os.chdir("{at}")
+for i in range(23): os.stat("link/file")
+for i in range(7): fails(os.open, "link/missing/x", 0)
+for i in range(5): fails(os.stat, "{at}/nothing")
+os.rename("link/gone", "dir/new")
+os.unlink(".//dir/new")
+os.mkdir("dir/dir")
+"""
+    wanted = {f"{at}/dir/file": (23, 0), f"{at}/dir/missing/x (ENOENT)": (7, 7), f"{at}/nothing (ENOENT)": (5, 5),
+              f"{at}/dir/gone": (1, 0), f"{at}/dir/new": (1, 0), f"{at}/dir/dir": (1, 0)}
+    if is_missing("vfs"):
+        raise Skip("this kernel's functions cannot be probed")
+    with Trace("-T", "syscall", "--by", "file", "--op", "open,meta", "--file", str(at),
+               command=["python3", "-Sc", calls]) as trace:
+        pass
+    found: dict[str, tuple[int, int]] = {}
+    for row in trace.rows(fs="ext4"):
+        if row["key"].startswith(f"{at}/dir/") or "ENOENT" in row["key"]:
+            count, errors = found.get(row["key"], (0, 0))
+            found[row["key"]] = (count + row["count"], errors + row["errors"])
+    gate.check("rows", found == wanted, found=found, wanted=wanted)
 
 
 @suite("names.overlay")

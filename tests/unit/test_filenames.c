@@ -202,6 +202,68 @@ static void files_made_anew_at_one_path_are_one_row(void **state)
 	snapshot_free(&sn);
 }
 
+/* Adds the name of a file that a call named, and which has no inode. */
+static void path_read(struct filenames *n, const unsigned long long by[2], const char *path,
+		      bool missing, unsigned short directory)
+{
+	struct file_name name = { .deleted = missing ? NAME_MISSING : 0, .directory = directory };
+
+	leaf_add(n, by, &name, path);
+}
+
+/* A file that was missing, and made later, is one row; one that was always missing is called so. */
+static void files_known_by_their_path_join_those_with_an_inode(void **state)
+{
+	static const struct {
+		unsigned long long by[2];
+		unsigned short directory;
+		bool missing;
+		const char *path, *expected;
+	} cases[] = {
+		{ { FILE_KEY(DEV, 0, GENERATION_OF_PATH), 1009 }, 1, true, "a", "/a" },
+		{ { FILE_KEY(DEV, 0, 5), 12 }, 1, false, "a", "/a" },
+		{ { FILE_KEY(DEV, 0, GENERATION_OF_PATH), 1012 }, 1, false, "a", "/a" },
+		{ { FILE_KEY(0, 0, GENERATION_OF_PATH), 1011 }, 0, true, "a//", "/a" },
+		{ { FILE_KEY(DEV, 0, GENERATION_OF_PATH), 1013 },
+		  1,
+		  true,
+		  "b//c",
+		  "/b/c (ENOENT)" },
+		{ { FILE_KEY(0, 0, GENERATION_OF_PATH), 1017 }, 0, true, "b/c", "/b/c (ENOENT)" },
+		{ { FILE_KEY(DEV, 0, GENERATION_OF_PATH), 1019 },
+		  1,
+		  false,
+		  NULL,
+		  "(path not read)" },
+	};
+	enum { N = sizeof(cases) / sizeof(*cases) };
+	struct snapshot sn = { .n_ops = N, .ops = calloc(N, sizeof(*sn.ops)) };
+	struct filenames n = {};
+
+	(void)state;
+	assert_non_null(sn.ops);
+	for (int i = 0; i < N; i++) {
+		memcpy(sn.ops[i].key.by, cases[i].by, sizeof(cases[i].by));
+		sn.ops[i].count = 1;
+		path_read(&n, cases[i].by, cases[i].path, cases[i].missing, cases[i].directory);
+	}
+	assert_int_equal(filenames_name(&n, &sn), 0);
+	assert_int_equal(sn.n_ops, 3);
+	for (size_t i = 0; i < sn.n_ops; i++) {
+		const char *by = sn.ops[i].by;
+
+		assert_int_equal(sn.ops[i].count, *by == '(' ? 1 : by[1] == 'a' ? 4 : 2);
+		if (by[1] == 'a')
+			assert_int_equal(sn.ops[i].key.by[1], 12);
+		for (int j = 0; j < N; j++)
+			if (cases[j].expected[1] == by[1])
+				assert_string_equal(by, cases[j].expected);
+	}
+	assert_int_equal(sn.n_files, 0);
+	assert_int_equal(sn.lost[LOST_NAMES], 1);
+	snapshot_free(&sn);
+}
+
 /* Requests have names, too; what is only known by them (metadata, readahead) is no loss. */
 static void files_of_requests_are_named(void **state)
 {
@@ -325,6 +387,7 @@ int main(void)
 		cmocka_unit_test(a_file_without_a_name_is_counted_once),
 		cmocka_unit_test(files_of_one_path_are_told_apart),
 		cmocka_unit_test(files_made_anew_at_one_path_are_one_row),
+		cmocka_unit_test(files_known_by_their_path_join_those_with_an_inode),
 		cmocka_unit_test(files_of_requests_are_named),
 		cmocka_unit_test(a_device_is_one_file),
 		cmocka_unit_test(a_key_has_room_for_all_of_a_file),

@@ -153,6 +153,55 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
 	return -1;
 }
 
+/* What a program gave as a path becomes names; what the kernel has named stays. */
+static void given_paths_become_names(void **state)
+{
+	static const struct {
+		const char *names, *expected;
+		unsigned short len;
+	} cases[] = {
+		{ "a\0b", "/b/a", 4 },
+		{ "./x//a/\0b", "/b/x/a", 10 },
+		{ "../a/.\0b", "/b/../a", 9 },
+		{ "./\0b", "/b", 5 },
+		{ "//etc/a.b/.c", "/etc/a.b/.c", 13 },
+		{ "/", "/", 2 },
+		{ "/./", "/", 4 },
+		{ "a/b", "", 3 }, /* no NUL */
+		{ "", "/", 0 },
+	};
+	char text[PATH_CAP];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct file_name name = { .len = cases[i].len, .complete = cases[i].len != 3 };
+
+		memcpy(name.names, cases[i].names, cases[i].len);
+		path_split(&name);
+		path_join(text, sizeof(text), &name);
+		assert_string_equal(text, cases[i].expected);
+	}
+}
+
+/* Damaged names stay within their bytes. */
+static void given_paths_of_any_bytes_do_no_harm(void **state)
+{
+	struct file_name name;
+	char text[PATH_CAP];
+
+	(void)state;
+	srandom(1009);
+	for (int i = 0; i < 10007; i++) {
+		for (size_t at = 0; at < PATH_BYTES; at++)
+			name.names[at] = "/.a\0"[random() % 4];
+		if (i % 3)
+			memset(name.names, i % 3 == 1 ? '/' : 'a', i % PATH_BYTES);
+		name.len = random();
+		path_split(&name);
+		path_join(text, sizeof(text), &name);
+	}
+}
+
 static void file_make(const char *path)
 {
 	int fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
@@ -201,6 +250,8 @@ int main(void)
 		cmocka_unit_test(damaged_records_do_no_harm),
 		cmocka_unit_test(full_paths_are_as_the_process_sees_them),
 		cmocka_unit_test(what_no_mount_leads_to_has_its_device),
+		cmocka_unit_test(given_paths_become_names),
+		cmocka_unit_test(given_paths_of_any_bytes_do_no_harm),
 		cmocka_unit_test(nothing_is_replaced_on_any_file_system),
 	};
 

@@ -337,7 +337,8 @@ static long bpf_probe_read_kernel(void *dst, u32 size, const void *src)
 	return 0;
 }
 
-#define bpf_probe_read_user bpf_probe_read_kernel
+#define bpf_probe_read_user     bpf_probe_read_kernel
+#define bpf_probe_read_user_str bpf_probe_read_kernel_str
 
 static long bpf_probe_read_kernel_str(void *dst, u32 size, const void *src)
 {
