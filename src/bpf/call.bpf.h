@@ -529,6 +529,14 @@ static __always_inline bool call_by_path_ends(struct pt_regs *regs, long ret)
 	return OFFSET_IS_PATH(where) ? call_learn_path(regs, where, compat, ret) : !file_filtered();
 }
 
+/* Returns whether no descriptor, but a path alone tells the file of the call that returns @ret. */
+static __always_inline bool call_has_path_alone(const struct op *op, long ret)
+{
+	if (op->progress == OP_EXECS)
+		return ret < 0;
+	return !op->file.file && (op->kind == OP_META || (op->kind == OP_OPEN && ret < 0));
+}
+
 /* Returns whether the user stack of the operation that has ended is to be taken. */
 static __always_inline bool call_ends(struct task_state *t, void *ctx, bool perf, long ret)
 {
@@ -567,17 +575,14 @@ static __always_inline bool call_ends(struct task_state *t, void *ctx, bool perf
 				ring_left(t, now);
 			return false;
 		}
-		if (op->progress == OP_EXECS) {
-			if (!current_passes()) { /* by the new name of the thread */
-				exec_forget(t);
-				return false;
-			}
-			wanted = CONF(paths) && ret < 0
-					 ? call_by_path_ends(call_regs(ctx, perf), ret)
-					 : exec_learn(op, ret);
-		} else if (CONF(paths) && !op->file.file &&
-			   (op->kind == OP_META || (op->kind == OP_OPEN && ret < 0))) {
+		if (op->progress == OP_EXECS && !current_passes()) { /* by the thread's new name */
+			exec_forget(t);
+			return false;
+		}
+		if (CONF(paths) && call_has_path_alone(op, ret)) {
 			wanted = call_by_path_ends(call_regs(ctx, perf), ret);
+		} else if (op->progress == OP_EXECS) {
+			wanted = exec_learn(op, ret);
 		} else if (late || op->kind == OP_OPEN) {
 			fd = late ? call_first_arg(call_regs(ctx, perf)) : ret;
 			wanted = CONF(rdonly_cast) ? fd_learn(op, fd, true)

@@ -318,13 +318,13 @@ static void conf_set_sizes(struct bpf_conf *c, const struct session_conf *sc,
 }
 
 /* The records sent to user space. */
-static void conf_set_records(struct bpf_conf *c, const struct session_conf *sc)
+static void conf_set_records(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
 {
 	c->records = sc->records;
 	c->sent_ops = sc->sent_ops;
 	c->sent_requests = sc->sent_requests;
 	c->uncounted = sc->uncounted;
-	c->stacks = sc->stacks;
+	c->stacks = sc->stacks && plan_finds_mappings(f);
 	c->segments = sc->segments && sc->layer == LAYER_OPS;
 	c->who = c->segments;
 	if (sc->sent_ops || sc->sent_requests)
@@ -341,13 +341,14 @@ static void conf_set_faults(struct bpf_conf *c, const struct session_conf *sc, s
 }
 
 /* The figures of operations, and the key of their rows. Needs conf_set_async(). */
-static void conf_set_ops(struct bpf_conf *c, const struct session_conf *sc)
+static void conf_set_ops(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
 {
 	c->layer = sc->layer;
 	c->busiest = sc->follow && sc->layer == LAYER_OPS && !sc->uncounted;
 	c->by = sc->by == BY_SERVER ? BY_DEV : sc->by;
 	c->meta_calls = sc->meta_calls;
-	c->paths = !!(plan_asked(sc) & ASK_PATHS);
+	/* the verifier of 5.10 gives on_sys_exit() up with them, after a million instructions */
+	c->paths = plan_asked(sc) & ASK_PATHS && plan_finds_mappings(f);
 	c->call_noted = sc->records || sc->sent_ops || sc->meta_calls || c->aio_calls ||
 			sc->layer == LAYER_SYSCALL;
 	c->op_extras = sc->min_ns || sc->sent_ops || sc->uncounted || sc->by == BY_CACHE ||
@@ -400,10 +401,10 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	conf_set_filters(c, sc);
 	conf_set_kernel(c, f);
 	conf_set_sizes(c, sc, f);
-	conf_set_records(c, sc);
+	conf_set_records(c, sc, f);
 	conf_set_async(c, sc, f);
 	conf_set_faults(c, sc, f);
-	conf_set_ops(c, sc);
+	conf_set_ops(c, sc, f);
 	conf_set_requests(c, sc);
 	conf_set_patterns(c, sc);
 	conf_set_files(c, sc, f);

@@ -283,7 +283,7 @@ static const char no_aborts[] =
 #define WALK(prog, func)                                                                           \
 	{                                                                                          \
 		.at = PROG(prog), .hook = HOOK_FENTRY, .target = func, .asks = ASK_PATHS,          \
-		.alone = true                                                                      \
+		.needs = NEED_FIND_VMA, .alone = true                                              \
 	}
 
 #define TEMPLATE_OF(tag, type, stand_in, which)                                                    \
