@@ -291,7 +291,7 @@ struct file_name {
 	unsigned char complete;  /* the path is not truncated */
 	unsigned char unmounted; /* not mounted: the path begins at the root of the file system */
 	unsigned char deleted;   /* 1; or NAME_MISSING */
-	unsigned char nameless; /* the path could not be read */
+	unsigned char nameless;  /* the path could not be read */
 	/* tells files of one path on one file system apart, as in containers: hash of the inode of
 	 * its directory, or 0 if not known */
 	unsigned short directory;

@@ -50,7 +50,7 @@ enum explain_attribute {
 	ATTR_COMM,
 	ATTR_CGROUP,
 	ATTR_CONTAINER,
-	ATTR_WHO, /* somebody else to whom the longest wait was due */
+	ATTR_WHO,  /* somebody else to whom the longest wait was due */
 	ATTR_IDLE, /* how long the disk had nothing to do before */
 	ATTR_DEPTH,
 	ATTR_KIND,

@@ -191,23 +191,23 @@ static __always_inline bool given_name_read(struct file_name *name, u64 file, st
 	return true;
 }
 
-/* Reads the path of @f, as far as possible. No other program uses @name meanwhile. Whether a part
- * is to be read is in memory for the verifier's sake, as in names_read(). */
+/* Reads the path of @f, as far as possible. No other program uses @name meanwhile. */
 static __always_inline void file_name_read(struct file_name *name, const struct file_info *f)
 {
 	struct file *file = (struct file *)f->file;
 	struct dentry *d = BPF_CORE_READ(file, f_path.dentry);
+	bool read;
 
 	name->len = name->complete = name->unmounted = name->deleted = name->directory = 0;
 	if (CONF(paths) && f->generation == GENERATION_OF_PATH) {
-		name->nameless = !given_name_read(name, f->file, d) || !d;
+		read = given_name_read(name, f->file, d) && d;
 	} else {
 		/* after a close, the memory may belong to another file */
-		name->nameless = !file || !f->ino || BPF_CORE_READ(d, d_inode, i_ino) != f->ino;
-		if (!name->nameless)
+		read = file && f->ino && BPF_CORE_READ(d, d_inode, i_ino) == f->ino;
+		if (read)
 			dentry_note(name, d);
 	}
-	if (!*(volatile u8 *)&name->nameless)
+	if (read)
 		names_read(name, d, BPF_CORE_READ(file, f_path.mnt), current_root());
 	name->nameless = !*(volatile u16 *)&name->len && !name->complete;
 }

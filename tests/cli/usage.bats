@@ -126,7 +126,8 @@ commands() {
 	expect 2 breakdown --op frob
 	says "no operation is called" "--op takes read, .*, fault, served, exec and lock, "
 	expect 2 breakdown --by frob
-	says "must be pid, tid, comm, file, cgroup, dev, cache, container, server, host, client or dir"
+	says "must be pid, tid, comm, file, cgroup, dev, cache, container, server, host, client, dir, function, line," \
+		"library or stack"
 }
 
 @test "usage: --by takes the words of other tools, and they are not listed" {
@@ -137,7 +138,7 @@ commands() {
 		says "--by has no meaning"
 	done
 	expect 0 breakdown --help
-	[[ $output == *"client or dir"$'\n'* ]]
+	[[ $output == *"library or stack"$'\n'* ]]
 	expect 2 breakdown --by proces
 	says "invalid value 'proces'" "did you mean 'process'"
 }
