@@ -23,7 +23,9 @@ void path_split(struct file_name *fn)
 	size_t len = fn->len < PATH_BYTES ? fn->len : PATH_BYTES, n, start, end, to = 0;
 	char given[PATH_BYTES];
 
-	if (!name_len(fn->names, len, &n) || n < 2 || !memchr(fn->names, '/', n))
+	if (!name_len(fn->names, len, &n))
+		return;
+	if (n == 1 ? fn->names[0] != '.' || len == 2 : !memchr(fn->names, '/', n))
 		return;
 	memcpy(given, fn->names, n);
 	for (end = n + 1; end; end = start) {

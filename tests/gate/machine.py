@@ -61,6 +61,11 @@ def release() -> tuple[int, ...]:
     return tuple(map(int, os.uname().release.partition("-")[0].split(".")[:2]))
 
 
+def knows_paths() -> bool:
+    """Whether calls by path have a file, as plan_finds_mappings() has it."""
+    return release() >= (5, 17) and "-rt-" not in os.uname().release
+
+
 def wait_for(what: Callable[[], bool], seconds: float = 5) -> bool:
     """Waits for @what, longer on a busy machine; returns whether @what became true."""
     begin = time.monotonic()
