@@ -22,18 +22,15 @@ struct words {
 };
 
 static const struct {
-	const char *name; /* in messages */
 	const char *hint;
 	const char *refusal; /* of a measure that is not among these: */
 	unsigned int measures;
 } uses[] = {
-	[CONDITION_LIVE] = { "--until",
-			     "conditions are like 'fsync>100ms', 'any>1', 'request vda>p99.9x3', "
+	[CONDITION_LIVE] = { "conditions are like 'fsync>100ms', 'any>1', 'request vda>p99.9x3', "
 			     "'fsync p99>50ms over 10s', 'errors>0', 'queue vda>64 over 5s'",
 			     "a percentile and its multiple are like p99.9x3",
 			     ~(1U << CONDITION_SLOWEST) },
-	[CONDITION_RECORDED] = { "condition",
-				 "conditions are like 'fsync>p99', 'read>5ms', 'any>p99.9', "
+	[CONDITION_RECORDED] = { "conditions are like 'fsync>p99', 'read>5ms', 'any>p99.9', "
 				 "'request vda>p99'",
 				 "the limit is a time like 5ms, or a percentile like p99.9",
 				 1U << CONDITION_TIME | 1U << CONDITION_SLOWEST },
@@ -47,7 +44,7 @@ struct parse {
 
 static int invalid(const struct parse *p, const char *wrong, struct reason *why)
 {
-	reason_set(why, EXIT_USAGE, "invalid %s '%.60s': %s", uses[p->use].name, p->c.text, wrong);
+	reason_set(why, EXIT_USAGE, "invalid condition '%.60s': %s", p->c.text, wrong);
 	return reason_hint(why, "%s", uses[p->use].hint);
 }
 

@@ -27,12 +27,12 @@ static int disk_find(struct until_cond *c, const struct devices *devices, struct
 	const struct device *d = devices_named(devices, name);
 
 	if (!d) {
-		reason_set(why, EXIT_FAILED, "invalid --until '%.60s': no disk '%.60s'", text,
+		reason_set(why, EXIT_FAILED, "invalid condition '%.60s': no disk '%.60s'", text,
 			   name);
 		return reason_hint(why, "'lsblk -d' lists the disks");
 	}
 	if (d->disk) {
-		reason_set(why, EXIT_FAILED, "invalid --until '%.60s': '%.60s' is a partition",
+		reason_set(why, EXIT_FAILED, "invalid condition '%.60s': '%.60s' is a partition",
 			   text, name);
 		return reason_hint(why, "requests belong to whole disks");
 	}

@@ -381,7 +381,7 @@ assert all(one.path(op["file"]) for one in r for op in one.ops[:101] if op["file
 	[[ $stderr == *"the recording ends when one operation takes longer than 70.0 s"* ]]
 	for wrong in 'fsync' '>1' 'fsyncs>1' 'fsync>' 'fsync>1x'; do
 		expect 2 record -o "$file" --until "$wrong"
-		says "invalid --until '$wrong'"
+		says "invalid condition '$wrong'"
 	done
 	expect 2 record --requests --until 'fsync>1'
 	says "operations, which are not recorded"

@@ -126,7 +126,7 @@ sums='def ops(key): [.ops[] | {key: key, op, count, errors, bytes, total_ns, max
 	wait_until shows 'no condition yet'
 	keys /
 	types 'read>nothing'
-	wait_until shows 'condition'
+	wait_until shows "invalid condition 'read>nothing'"
 	keys g
 	types 0
 	wait_until shows '\+0 ns of'

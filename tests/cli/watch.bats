@@ -583,7 +583,7 @@ for i in range(5):
 		says "invalid --budget '$wrong'" "5G"
 	done
 	expect 2 watch --until 'fsync p99>1'
-	says "invalid --until 'fsync p99>1'" "over 10s"
+	says "invalid condition 'fsync p99>1'" "over 10s"
 	expect 1 watch --until 'request nosuch>1'
 	says "no disk 'nosuch'" "lsblk"
 	expect 2 watch --requests --until 'fsync>1'
