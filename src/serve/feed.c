@@ -283,6 +283,7 @@ static void take_snapshot(struct reader *r, const struct snapshot *from, struct 
 	to->disks = NULL;
 	to->files = NULL; /* no row of this command has several */
 	to->n_files = 0;
+	to->stacks = NULL; /* this command takes none */
 	to->ops = rows_alloc(r, from->n_ops, sizeof(*to->ops));
 	to->rqs = rows_alloc(r, from->n_rqs, sizeof(*to->rqs));
 	to->unfinished = rows_alloc(r, from->n_unfinished, sizeof(*to->unfinished));
@@ -322,6 +323,7 @@ int feed_unpack(const void *frame, size_t len, struct feed *ret)
 	take(&r, &from, sizeof(from));
 	check_bool(&r, &from.has_overhead);
 	check_bool(&r, &from.has_unreaped);
+	check_bool(&r, &from.is_part);
 	take(&r, &f.self, sizeof(f.self));
 	if (whole != len)
 		r.err = -EBADMSG;
