@@ -122,27 +122,49 @@ static const char *inlined_name(Dwarf_Die *unit, Dwarf_Addr address)
 	return name;
 }
 
+/* The unit of compilation with the code at @address, or NULL. Compilers such as clang write no
+ * .debug_aranges, by which libdw before 0.191 finds the unit: then all units are asked. */
+static Dwarf_Die *unit_of(struct frame_file *f, Dwarf_Addr address, Dwarf_Addr *ret_bias)
+{
+	Dwarf_Die *unit = dwfl_module_addrdie(f->module, address, ret_bias);
+
+	if (unit)
+		return unit;
+	while ((unit = dwfl_module_nextcu(f->module, unit, ret_bias)))
+		if (dwarf_haspc(unit, address - *ret_bias) > 0)
+			return unit;
+	return NULL;
+}
+
+static void line_set(struct frame_name *name, Dwarf_Die *unit, Dwarf_Addr address)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(unit, address);
+	const char *source = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+	int number;
+
+	if (!source)
+		return;
+	text_set(name->source, source);
+	name->line = !dwarf_lineno(line, &number) && number > 0 ? number : 0;
+}
+
 void frame_file_name(struct frame_file *f, uint64_t at, struct frame_name *ret_name)
 {
 	Dwarf_Addr address, bias = 0;
-	const char *name, *source;
-	Dwfl_Line *line;
+	const char *name;
+	Dwarf_Die *unit;
 	GElf_Off offset;
 	GElf_Sym symbol;
-	int number = 0;
 
 	*ret_name = (struct frame_name){};
 	if (!address_of(f, at, &address))
 		return;
-	name = inlined_name(dwfl_module_addrdie(f->module, address, &bias), address - bias);
+	unit = unit_of(f, address, &bias);
+	name = inlined_name(unit, address - bias);
 	if (!name)
 		name = dwfl_module_addrinfo(f->module, address, &offset, &symbol, NULL, NULL, NULL);
 	if (name)
 		name_set(ret_name->function, name);
-	line = dwfl_module_getsrc(f->module, address);
-	source = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
-	if (!source)
-		return;
-	text_set(ret_name->source, source);
-	ret_name->line = number > 0 ? number : 0;
+	if (unit)
+		line_set(ret_name, unit, address - bias);
 }
