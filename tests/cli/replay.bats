@@ -114,8 +114,8 @@ sums='def ops(key): [.ops[] | {key: key, op, count, errors, bytes, total_ns, max
 	wait_until shows '\+12\.0 s of 30'
 	# the figures of this second
 	"$iostrata" report --json --from 12 --to 13 "$a" >"$tmp/report"
-	count=$(command jq '[.ops[].count] | add' "$tmp/report")
-	wait_until shows "^files: $(sed 's/\([0-9]\)\([0-9]\{3\}\)$/\1,\2/' <<<"$count") ops" || { screen; echo "not $count"; false; }
+	count=$(command jq '[.ops[].count] | add' "$tmp/report" | sed 's/\([0-9]\)\([0-9]\{3\}\)$/\1,\2/')
+	wait_until shows "^files: $count ops" || { screen; echo "not $count"; false; }
 	keys g
 	types 99
 	wait_until shows 'this is its end'
