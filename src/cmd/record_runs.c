@@ -134,12 +134,14 @@ int record_runs_fork(struct record_runs *runs, struct run *r, struct reason *why
 	name_set(runs, &one);
 	if (!got)
 		return command_set(runs, r, &one) ? reason_no_memory(why) : 0;
-	if (at < all)
+	if (at < all) {
 		cmd_say("recording %llu of %llu, '%.100s', ended with exit code %d: no further one "
 			"is made",
 			(unsigned long long)at + 1, (unsigned long long)all, runs->name, r->exit);
-	else
+		cmd_say("hint: if the command may fail: -- sh -c 'COMMAND; true'");
+	} else {
 		say_command(runs);
+	}
 	return 1;
 }
 

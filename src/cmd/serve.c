@@ -60,6 +60,8 @@ static const struct opt serve_opts[] = {
 	{ 0, "token-file", OPT_STRING(struct serve, token_file), .arg = "FILE",
 	  .help = "requests need the token in the first line of this file (default: a new one, "
 		  "which is printed)" },
+	{ 'D', "duration", OPT_DURATION(struct serve, io.run.opts.duration_ns), .arg = "DUR",
+	  .min = 1, .help = "end after this time" },
 	{},
 };
 
@@ -84,7 +86,7 @@ static const struct opt_group groups[] = {
 	{ "Metrics", metrics_opts, 0 },
 	{ "Filters", filter_opts, offsetof(struct serve, io.run.opts.filters) },
 	{ "Scope", scope_opts_without_command, 0 },
-	{ "Run", run_opts_without_json, 0 },
+	{ "Run", run_opts_without_duration, 0 },
 	{},
 };
 

@@ -208,14 +208,27 @@ static void log_put(struct text_out *o, const struct exporting *x)
 	management_put(o, x, us, "close");
 }
 
+static size_t trims_count(const struct exporting *x)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->n; i++)
+		n += x->entries[i].action == ACTION_TRIM;
+	return n;
+}
+
 static void job_put(struct text_out *o, const struct exporting *x)
 {
 	char safe[TEXT_SAFE_CAP(PATH_CAP + 64)];
 
-	text_put(o,
-		 "# %zu actions, replayed by 'fio replay.fio' in this directory. It needs, and "
-		 "writes to:\n",
-		 x->n);
+	text_put(o, "# %zu actions, replayed by 'fio replay.fio' in this directory.\n", x->n);
+	if (trims_count(x))
+		text_put(o,
+			 "# %zu of them are trims. Older versions of fio, such as 3.33, leave "
+			 "trims out "
+			 "and say 'bad ddir: 2'.\n",
+			 trims_count(x));
+	text_put(o, "# The replay needs, and writes to:\n");
 	for (size_t i = 0; i < x->n_files; i++) {
 		text_put(o, "#   truncate -s %llu ", (unsigned long long)x->files[i].size);
 		file_put(o, x, i);

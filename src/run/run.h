@@ -101,7 +101,8 @@ extern const struct opt scope_opts[]; /* further I/O to trace; over struct run *
 #define scope_opts_without_command (scope_opts + 1)
 extern const struct opt run_opts[]; /* over struct run */
 extern const struct opt run_args[]; /* INTERVAL COUNT; over struct run */
-#define run_opts_without_json (run_opts + 1)
+#define run_opts_without_json     (run_opts + 1)
+#define run_opts_without_duration (run_opts + 2)
 
 #define RUN_GROUPS                                                                                 \
 	{ "Filters", filter_opts, offsetof(struct run, opts.filters) },                            \

@@ -237,9 +237,10 @@ void first_screen_answer(char *text, size_t cap, const struct breakdown_view *v,
 			cause_text(why, sizeof(why), rows, most);
 		if (v->by == BY_NONE)
 			stacks_caller(caller, sizeof(caller), sn, most);
-		snprintf(text + n, cap - n, ", %s of it %s%s%s",
+		snprintf(text + n, cap - n, ", %s of it %s%s%s%s",
 			 text_percent_whole(breakdown_counted_ns(&rows->whole, most), io_ns).s,
-			 name, caller, why);
+			 is_async(most) ? "on CPU for " : "", name, caller,
+			 is_async(most) ? "; waits for its requests do not count" : why);
 	}
 }
 
@@ -320,7 +321,7 @@ void first_screen_async(char *text, size_t cap, const struct breakdown_view *v,
 	*text = '\0';
 	if (!whole->async_ns || !sn->duration_ns)
 		return;
-	n = snprintf(text, cap, "time of asynchronous requests: ");
+	n = snprintf(text, cap, "time of asynchronous requests: %s, ", text_ns(whole->async_ns).s);
 	n += shares_text(text + n, cap - n, whole->async_strata, whole->async_ns);
 	if (most) {
 		view_row_name(name, sizeof(name), v, most, columns_for(v, SUBJECT_COLUMNS));

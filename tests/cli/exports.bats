@@ -351,6 +351,9 @@ sys.exit(time.monotonic() - began > 31 * 0.022 * 1.02)'
 	want=$("$iostrata" report --events csv "$tmp/a.ios" | awk -F, '$1 == "\"request\"" && $16 == 0' |
 		grep -cE '"(R|W|F|D)"')
 	(($(grep -cE '^[0-9]+ disk (read|write|sync|trim) [0-9]+ [0-9]+$' "$tmp/t/replay.log") > want - 12))
+	trims=$(grep -c ' trim ' "$tmp/t/replay.log")
+	((trims > 7))
+	grep -q "^# $trims of them are trims\. " "$tmp/t/replay.fio"
 	expect 1 export "$tmp/a.ios" --to fio -d vdz -o "$tmp/none"
 	says "no request of disk 'vdz' is recorded" "report --by dev"
 	expect 1 export "$tmp/a.ios" --to fio -p 4000000 -o "$tmp/none"

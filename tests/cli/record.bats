@@ -581,6 +581,7 @@ print(next(c.offset for c in capture.chunks(open(sys.argv[1], "rb").read()) if c
 	expect 7 record --runs 11 -o b -- sh -c 'echo x >>n; exit $((7 * ($(wc -l <n) > 1)))'
 	[[ $(echo b-*.ios) == "b-01.ios b-02.ios" ]]
 	[[ $stderr == *"recording 2 of 11, 'b-02.ios', ended with exit code 7: no further one is made"* ]]
+	[[ $stderr == *"hint: if the command may fail: -- sh -c 'COMMAND; true'"* ]]
 	for wrong in "--runs 2" "--alternate a b" "--runs 2 --alternate a" "--runs 2 --alternate a b c" \
 			"--runs 2 -o - -- true" "--runs 2 --otf2 d -- true" "a"; do
 		# shellcheck disable=SC2086 # words

@@ -1244,11 +1244,17 @@ static void threads_come_before_requests_in_flight(void **state)
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "106 ms in I/O, 74 % of it read ext4");
 	assert_has(f.text, "\ntime of threads: ");
-	assert_has(
-		f.text,
-		"\ntime of asynchronous requests: D device 100 %, rest <0.1 %; 100 % of it uring\n"
-		"  call 16406 ext4, mostly waiting for the device vda; 343 in flight on average\n");
+	assert_has(f.text,
+		   "\ntime of asynchronous requests: 1715 s, D device 100 %, rest <0.1 %; 100 % of "
+		   "it\n"
+		   "  uring call 16406 ext4, mostly waiting for the device vda; 343 in flight on\n"
+		   "  average\n");
 	assert_true(strstr(f.text, "\nread ") < strstr(f.text, "\nuring "));
+	f.sn.ops[0].strata[ST_SYSCALL] += 900000000;
+	f.sn.ops[0].total_ns += 900000000;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, " of it on CPU for uring call\n"
+			   "  16406 ext4; waits for its requests do not count\n");
 	print(&f, breakdown_json, &v, 0);
 	assert_has(f.text, "\"in_flight\":343.");
 	fixture_done(&f);
