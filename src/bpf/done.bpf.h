@@ -100,10 +100,10 @@ static __always_inline void slow_op_send(const struct op *op, const struct op_en
 	op_fill_waited(&s->op.waited, SENT_SLOW_OP, file_key_of(f), op,
 		       op_cache_class(op, end->acts), end);
 	s->op.waited.op.fs = SENT_FS_UNKNOWN;
-	list = op->settled ? op_list_find(op) : NULL;
+	list = CONF(segments) ? op_list_to_send(op) : NULL;
 	if (list) {
-		s->op.by = list->by;
-		bpf_probe_read_kernel(&s->op.segments, sizeof(s->op.segments), &list->segments);
+		bpf_probe_read_kernel(&s->op.by, sizeof(s->op.by) + sizeof(s->op.segments),
+				      &list->by);
 	} else {
 		s->op.by.start_ns = 0;
 		s->op.segments.n = s->op.segments.merged = 0;

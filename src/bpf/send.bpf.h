@@ -169,28 +169,42 @@ struct sent_op_few {
 	struct few_segments segments;
 };
 
+#define BY_TO_SEGMENTS(type) \
+	(__builtin_offsetof(type, segments) - __builtin_offsetof(type, by))
+_Static_assert(BY_TO_SEGMENTS(struct sent_op_few) == sizeof(struct sent_by) &&
+		       BY_TO_SEGMENTS(struct sent_op_ordered) == sizeof(struct sent_by) &&
+		       BY_TO_SEGMENTS(struct op_list) == sizeof(struct sent_by),
+	       "one copy has both");
+
+/* The list of @op, or the empty one of nobody. There is no branch, and @by and the segments are
+ * copied by the kernel: for the verifier. That of 5.10 gave on_sys_exit() up. */
+static __always_inline struct op_list *op_list_to_send(const struct op *op)
+{
+	u32 settled = -(u32) !!op->settled, at;
+
+	barrier_var(settled);
+	at = op->segments & settled;
+	return bpf_map_lookup_elem(&op_segments, &at);
+}
+
 /* op_send() of an operation that waited, with its segments. Returns false if there is no room. */
 static __always_inline bool op_send_ordered(void *ring, const struct op *op, u8 fs, u64 key,
 					    u8 cache, const struct op_end *end)
 {
-	struct op_list *list = op->settled ? op_list_find(op) : NULL;
+	struct op_list *list = op_list_to_send(op);
 	struct sent_op_ordered *o;
 	struct sent_op_few *f;
 
-	if (!list || list->segments.n <= SEGMENTS_FEW) {
+	if (!list)
+		return false;
+	if (list->segments.n <= SEGMENTS_FEW) {
 		f = bpf_ringbuf_reserve(ring, sizeof(*f), 0);
 		if (!f)
 			return false;
 		f->waited.op.fs = fs;
 		op_fill_waited(&f->waited, SENT_OP_ORDERED, key, op, cache, end);
 		op_fill_helper(&f->helper, op);
-		if (list) {
-			f->by = list->by;
-			__builtin_memcpy(&f->segments, &list->segments, sizeof(f->segments));
-		} else {
-			f->by.start_ns = 0;
-			f->segments.n = f->segments.merged = 0;
-		}
+		bpf_probe_read_kernel(&f->by, sizeof(f->by) + sizeof(f->segments), &list->by);
 		sent_submit(f, sizeof(*f));
 		return true;
 	}
@@ -200,8 +214,7 @@ static __always_inline bool op_send_ordered(void *ring, const struct op *op, u8 
 	o->waited.op.fs = fs;
 	op_fill_waited(&o->waited, SENT_OP_ORDERED, key, op, cache, end);
 	op_fill_helper(&o->helper, op);
-	o->by = list->by;
-	bpf_probe_read_kernel(&o->segments, sizeof(o->segments), &list->segments);
+	bpf_probe_read_kernel(&o->by, sizeof(o->by) + sizeof(o->segments), &list->by);
 	sent_submit(o, sizeof(*o));
 	return true;
 }

@@ -436,8 +436,8 @@ struct {
 
 /* What an operation in progress notes in addition to its state. */
 struct op_list {
-	struct segments segments;
 	struct sent_by by;
+	struct segments segments;
 	u64 slept_at[2]; /* where in the kernel the thread slept last, if it is not known why */
 };
 

@@ -40,7 +40,8 @@ def programs(gate: Gate) -> None:
 
 # Abilities that kernels of tests/vm lack, by doctor's names. These kernels have all others; other kernels have all.
 CANNOT = {
-    "5.10": {"locks", "completion's end", "io_uring", "page faults", "module types", "interrupt level"},
+    "5.10": {"locks", "completion's end", "io_uring", "page faults", "module types", "interrupt level",
+             "files of paths"},
     "6.1": {"completion's end"},
     "6.1-arm64": {"completion's end", "pages", "fentry", "page faults"},
     "6.12-rt": {"page faults", "preemption"},
