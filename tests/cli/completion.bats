@@ -71,7 +71,7 @@ completes_words() {
 
 @test "completion: values depend on the option" {
 	[[ $(words breakdown --by '' | xargs) == \
-		"pid tid comm file cgroup dev cache container server host client dir" ]]
+		"pid tid comm file cgroup dev cache container server host client dir function line library stack" ]]
 	[[ $(words breakdown --op=read,wr) == --op=read,write ]]
 	[[ -z $(words breakdown --op read,rea) ]] # it is there already
 	[[ $(words breakdown -T v) == vfs* && $(words breakdown -Tv) != *vfs* ]]
