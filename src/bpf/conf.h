@@ -283,6 +283,7 @@ struct bpf_conf {
 	unsigned char all_faults;     /* minor page faults are operations, too */
 	unsigned char minor_faults;   /* minor page faults are counted */
 	unsigned char outside;        /* sleeps in no operation are some: 1 << (kind - OP_EXIT) */
+	unsigned char op_requests;    /* requests submitted in no operation do not count */
 	unsigned char busiest;        /* the thread with most time in operations is noted */
 	unsigned char page_shift;     /* log2 of a page's size */
 	unsigned char op_owner;       /* the submitter of async operations is needed at their end */

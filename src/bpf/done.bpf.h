@@ -370,6 +370,8 @@ static __always_inline void request_done(const struct io_state *io, const struct
 	struct rq_sums *sums;
 	bool even;
 
+	if (CONF(op_requests) && (io->outside || !io->q))
+		return;
 	if (CONF(sent_requests))
 		request_send(io, times, n);
 	if (CONF(helpers) && io->helper.tid)

@@ -226,6 +226,10 @@ static int resolve(struct run *r, struct reason *why)
 		return -1;
 	if (b->opts.by == BY_HOST)
 		return breakdown_no_hosts(why);
+	if (b->helpers && r->opts.filters.op_requests)
+		return reason_set(why, EXIT_USAGE,
+				  "--helpers and --op-requests exclude one another: helpers submit "
+				  "their requests in no operation");
 	if (b->helpers && b->opts.by) {
 		reason_set(why, EXIT_USAGE,
 			   "--helpers and --by exclude one another: rows of helpers have their "

@@ -409,7 +409,7 @@ static int replay(struct top *t, char **command)
 			    : o->overhead    ? "--overhead"
 			    : o->strict      ? "--strict"
 			    : o->filters.system || o->filters.all_files || o->filters.all_faults ||
-					    o->filters.children
+					    o->filters.op_requests || o->filters.children
 				    ? "an option of the group 'Scope'"
 				    : NULL;
 	struct reason why;

@@ -586,6 +586,8 @@ int filters_resolve(const struct filters *f, struct filter_lists *lists, struct 
 	if (f->all_faults && f->ops && !(f->ops & 1U << OP_FAULT))
 		return reason_set(why, EXIT_USAGE,
 				  "--all-faults is about page faults, but --op leaves them out");
+	if (f->op_requests && !f->op_names.n)
+		return reason_set(why, EXIT_USAGE, "--op-requests is for --op");
 	return lists_fill(f, lists, why);
 }
 
@@ -629,11 +631,14 @@ void filters_text(const struct filters *f, char *text, size_t cap)
 		text_add(text, cap, "--all-files", "");
 	if (f->all_faults)
 		text_add(text, cap, "--all-faults", "");
+	if (f->op_requests)
+		text_add(text, cap, "--op-requests", "");
 }
 
 void filters_of_ops(const struct filters *f, bool by_file, char *text, size_t cap)
 {
-	const char *const names[] = { f->fs.n ? "--fs" : NULL, f->op_names.n ? "--op" : NULL,
+	const char *const names[] = { f->fs.n ? "--fs" : NULL,
+				      f->op_names.n && !f->op_requests ? "--op" : NULL,
 				      f->files.n && !by_file ? "--file" : NULL,
 				      f->min_ns ? "--min" : NULL };
 	size_t n = 0;
@@ -703,6 +708,10 @@ int filters_check_kinds(const struct filters *f, enum layer layer, const char *l
 		return reason_set(why, EXIT_USAGE,
 				  "--all-faults is about page faults, -T %.60s "
 				  "has none",
+				  layer_name);
+	if (f->op_requests && layer != LAYER_OPS)
+		return reason_set(why, EXIT_USAGE,
+				  "--op-requests is about whole operations, -T %.60s about a layer",
 				  layer_name);
 	for (const struct opt_choice *c = filter_ops; c->name; c++)
 		if (never & 1U << c->value)

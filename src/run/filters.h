@@ -26,7 +26,7 @@ struct filters {
 	unsigned int ops;           /* set of 1 << enum op_kind, 0: all */
 	struct syscall_choice only; /* of some of these kinds only some calls */
 	uint64_t min_ns;
-	bool all_files, all_faults, system, children;
+	bool all_files, all_faults, op_requests, system, children;
 };
 
 extern const struct opt_choice filter_ops[]; /* kinds of operations */

@@ -32,6 +32,7 @@ static void conf_fill(struct io_run *io)
 	conf->only = f->only;
 	conf->all_files = f->all_files;
 	conf->all_faults = f->all_faults;
+	conf->op_requests = f->op_requests;
 	conf->follow = io->run.follow;
 	conf->children = f->children;
 	conf->stats = io->run.opts.overhead;

@@ -51,6 +51,8 @@ const struct opt scope_opts[] = {
 	  .help = "also trace pipes, sockets and terminals" },
 	{ 0, "all-faults", OPT_FLAG(struct run, opts.filters.all_faults),
 	  .help = "also count minor page faults as operations" },
+	{ 0, "op-requests", OPT_FLAG(struct run, opts.filters.op_requests),
+	  .help = "with --op: only requests that threads submitted in these operations" },
 	{ 0, "children", OPT_FLAG(struct run, opts.filters.children),
 	  .help = "with -p: also trace all descendants of these processes, including later ones" },
 	{},

@@ -368,6 +368,7 @@ static void conf_set_requests(struct bpf_conf *c, const struct session_conf *sc)
 	c->rq_sums_only = sc->rq_sums_only;
 	c->rq_by = rowmaps_rq_by(sc->by);
 	c->helpers = sc->helpers;
+	c->op_requests = sc->op_requests;
 	c->behalf = sc->by == BY_THREAD || sc->helpers;
 	c->issuers = c->rq_by || c->process_filter || c->sent_requests || c->helpers;
 }

@@ -34,6 +34,7 @@ struct session_conf {
 	bool rq_sums_only;          /* no histograms of requests: all are in the first bucket */
 	bool all_files;
 	bool all_faults;   /* also count minor page faults (they found their page) as operations */
+	bool op_requests;  /* count and send only requests submitted in operations */
 	bool minor_faults; /* count minor page faults in separate rows, unless all_faults */
 	bool records;      /* session_beat() delivers slow operations */
 	bool sent_ops, sent_requests; /* each operation or request is sent; see session_on_sent() */

@@ -151,7 +151,7 @@ static void they_are_told_as_given(void **state)
 		.pids = { { 12, 13 }, 2 }, .comms = { { "dd", "cp" }, 2 },
 		.cgroups = { { "/a" }, 1 }, .disks = { { "sda" }, 1 }, .fs = { { "ext4" }, 1 },
 		.files = { { "/f" }, 1 }, .op_names = { { "read", "fault" }, 2 }, .min_ns = 7000,
-		.all_files = true, .all_faults = true,
+		.all_files = true, .all_faults = true, .op_requests = true,
 	}, many = {};
 
 	(void)state;
@@ -164,8 +164,9 @@ static void they_are_told_as_given(void **state)
 	check_text((struct filters){}, "", "");
 	check_text(all,
 		   "-p 12 -p 13 --comm dd --comm cp --cgroup /a -d sda --fs ext4 --file /f "
-		   "--op read --op fault --min 7.00 us --all-files --all-faults",
-		   "--fs, --op, --file, --min");
+		   "--op read --op fault --min 7.00 us --all-files --all-faults "
+		   "--op-requests",
+		   "--fs, --file, --min");
 	check_text((struct filters){ .fs = { { "xfs" }, 1 } }, "--fs xfs", "--fs");
 	check_text((struct filters){ .min_ns = 1 }, "--min 1 ns", "--min");
 	check_text((struct filters){ .files = { { "/f" }, 1 } }, "--file /f", "--file");
@@ -249,6 +250,9 @@ static void a_layer_has_some_kinds(void **state)
 	const unsigned int fs = 1 << OP_READ | 1 << OP_WRITE | 1 << OP_OPEN | 1 << OP_FSYNC;
 
 	(void)state;
+	check_kinds((struct filters){ .op_requests = true }, LAYER_SYSCALL, "syscall",
+		    "--op-requests is about whole operations, -T syscall about a layer");
+	check_kinds((struct filters){ .op_requests = true }, LAYER_OPS, NULL, "");
 	check_kinds((struct filters){ .ops = ~0U, .all_faults = true }, LAYER_OPS, NULL, "");
 	check_kinds((struct filters){}, LAYER_FS, "fs", "");
 	check_kinds((struct filters){ .ops = fs }, LAYER_FS, "fs", "");

@@ -239,6 +239,15 @@ static void all_faults_need_faults(void **state)
 		"--all-faults is about page faults, but --op leaves them out", "");
 }
 
+static void requests_of_operations_need_op(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		resolve((struct filters){ .op_requests = true, .op_names = { { "read" }, 1 } }), 0);
+	refused((struct filters){ .op_requests = true }, EXIT_USAGE, "--op-requests is for --op",
+		"");
+}
+
 static void processes_are_no_threads(void **state)
 {
 	(void)state;
@@ -509,6 +518,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_filters_the_lists_are_empty),
 		cmocka_unit_test(all_faults_need_faults),
+		cmocka_unit_test(requests_of_operations_need_op),
 		cmocka_unit_test(processes_are_no_threads),
 		cmocka_unit_test(processes_are_of_this_namespace),
 		cmocka_unit_test(kernel_threads_are_told_by_their_flags),

@@ -1255,6 +1255,33 @@ static void test_worker_of_uring(void **state)
 	is_over();
 }
 
+/* With --op-requests, a request submitted in no operation does not count. */
+static void test_only_requests_of_operations(void **state)
+{
+	(void)state;
+	for (conf.op_requests = 0; conf.op_requests < 2; conf.op_requests++) {
+		unsigned char only = conf.op_requests;
+
+		start_uring();
+		conf.op_requests = only;
+		kworker.t.set_child_tid = worker.t.set_child_tid;
+		uring_submit(&req);
+		uring_queue(&req);
+		cpu_is(0, &kworker);
+		submits(0, REQ_OP_READ);
+		cpu_is(0, &worker);
+		submits(1, REQ_OP_READ);
+		for (int i = 0; i < 3; i++) { /* the submission of the last was not seen */
+			gets_request(i);
+			issue(i);
+			completes(i);
+		}
+		assert_int_equal(requests(RQ_READ).count, only ? 1 : 3);
+		assert_int_equal(requests(RQ_READ).outside, !only);
+		is_over();
+	}
+}
+
 /* A throttled bio counts for its submitter, even where no waits are traced. */
 static void test_throttled_without_waits(void **state)
 {
@@ -1844,6 +1871,7 @@ int main(void)
 		TEST(test_helper_for_a_process),
 		TEST(test_not_the_helper),
 		TEST(test_worker_of_uring),
+		TEST(test_only_requests_of_operations),
 		TEST(test_throttled_without_waits),
 		TEST(test_part_passed_on_for_another),
 		TEST(test_part_and_merged),
