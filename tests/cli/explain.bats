@@ -43,6 +43,15 @@ setup_file() {
 	"$iostrata" explain -j discard.ios 'fsync>p99' | cmp - <(echo "$output")
 }
 
+@test "explain: counts, chance and verdicts are those of another program with the same method" {
+	"$made/records" -c comm "$made/comm.ios" 20011
+	for recording in comm file none; do
+		"$python" tests/explain_ref.py "$iostrata" "$made/$recording.ios" 'fsync>p98' | tee -a "$tmp/told"
+	done
+	# a name, its processes and threads; a file and its directory
+	[[ $(awk '{ print ($2 + 0 > 1) ($5 + 0 > 5) }' "$tmp/told" | xargs) == "11 11 01" ]] || { cat "$tmp/told"; false; }
+}
+
 @test "explain: the command of a finding shows slow ones of it" {
 	local command
 	cd "$made"
