@@ -16,7 +16,7 @@ from typing import Any, Iterator
 
 import schema
 
-HEADER, NAMES, OPS, REQUESTS, LOSSES, END, INDEX, HANDLES, SERVER_REQUESTS = range(1, 10)
+HEADER, NAMES, OPS, REQUESTS, LOSSES, END, INDEX, HANDLES, SERVER_REQUESTS, MACHINE = range(1, 11)
 FORMAT = Path(__file__).resolve().parents[1] / "docs/FORMAT.md"
 THREAD, FILE, CGROUP, DEVICE, FS, CONTAINER, TEXT = range(1, 8)
 M64 = (1 << 64) - 1
@@ -170,6 +170,7 @@ class Recording:
     losses: list[Row] = field(default_factory=list)
     handles: list[Row] = field(default_factory=list)
     server_requests: list[Row] = field(default_factory=list)
+    machine: list[Row] = field(default_factory=list)  # how busy it was
     index: list[Row] = field(default_factory=list)
     names: dict[tuple[int, int], tuple[Row, bytes]] = field(default_factory=dict)
 
@@ -188,7 +189,7 @@ def read(path: str | Path) -> Recording:
         elif chunk.kind == END:
             it.end = json.loads(chunk.raw)
             schema.check(it.end, "iostrata.capture/1")
-        elif chunk.kind in (NAMES, OPS, REQUESTS, LOSSES, INDEX, HANDLES, SERVER_REQUESTS):
+        elif chunk.kind in (NAMES, OPS, REQUESTS, LOSSES, INDEX, HANDLES, SERVER_REQUESTS, MACHINE):
             rows, text = columns(chunk.kind, chunk.rows, chunk.raw)
             if chunk.kind == NAMES:
                 at = 0
@@ -202,5 +203,5 @@ def read(path: str | Path) -> Recording:
                     at += row["segments"]
                 {OPS: it.ops, REQUESTS: it.requests, LOSSES: it.losses,
                  HANDLES: it.handles, INDEX: it.index,
-                 SERVER_REQUESTS: it.server_requests}[chunk.kind].extend(rows)
+                 SERVER_REQUESTS: it.server_requests, MACHINE: it.machine}[chunk.kind].extend(rows)
     return it

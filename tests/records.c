@@ -242,13 +242,35 @@ static void op_put(struct writer *w, const struct stored_op *op, const struct ma
 	writer_op_added(w, op->start_ns + stored_op_total(op), room->segments);
 }
 
+enum { LOAD_NS = 1300021 };
+
+/* Writes how busy the machine was in each interval that ends between @before and @ns. */
+static void loads_put(struct writer *w, const struct made *m, uint64_t before, uint64_t ns)
+{
+	const uint64_t each = m->gap * LOAD_NS;
+	struct stored_machine_load load = { .known = 31 };
+
+	for (uint64_t i = before / each; i < ns / each; i++) {
+		load.from_ns = 1000000 + i * each;
+		load.to_ns = load.from_ns + each;
+		for (uint64_t k = 0; k < MACHINE_FIGURES; k++)
+			load.figure[k] = (i * 7919 + k * 104729) % 101 * each / 103;
+		load.figure[MACHINE_CPU_NS] = 2 * each;
+		writer_machine_load(w, &load);
+	}
+}
+
 static void records_put(struct writer *w, const struct made *m, uint64_t n)
 {
 	struct stored_loss loss = { 2000000, 2001700, LOST_OPS, 11 };
 	struct stored_request rq;
 	struct stored_op op;
 
+	uint64_t before = 0;
+
 	for (uint64_t i = 0, ns = 2000000; i < n; i++, ns += m->gap * (200 + any(1000))) {
+		loads_put(w, m, before, ns - 1000000);
+		before = ns - 1000000;
 		op = op_make(ns);
 		op_put(w, &op, m);
 		rq = request_make(&op);

@@ -14,6 +14,7 @@
 
 #include "base/access.h"
 #include "base/hist.h"
+#include "base/machine_load.h"
 #include "cell.h"
 
 struct devices;
@@ -197,6 +198,7 @@ struct snapshot {
 	size_t n_disks;
 	struct stacks *stacks;         /* user stacks; NULL: none were taken. Owned */
 	const struct devices *devices; /* of the machine; NULL: not known */
+	struct machine_load machine;   /* in the interval, as far as known */
 	uint64_t unnamed_cgroups; /* after container_rows(): cgroups whose container is not known */
 	uint64_t duration_ns;
 	uint64_t taken_ns;   /* when, CLOCK_MONOTONIC; 0 in a report */

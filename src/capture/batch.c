@@ -107,6 +107,7 @@ static const pack_codes request_codes = { REQUEST_COLUMNS(REQUEST_CODE, REQUEST_
 static const pack_codes server_request_codes = { D, V, V, V, D, V, V, V, V };
 static const pack_codes name_codes = { V, D, V, V, V, V };
 static const pack_codes loss_codes = { D, D, V, V };
+static const pack_codes machine_load_codes = { D, D }; /* the others are values */
 static const pack_codes index_codes = { D, V, V, D, D };
 
 #undef D
@@ -128,6 +129,7 @@ void batches_init(struct batch b[CHUNK_KINDS])
 		COLUMNS(server_request_codes, struct stored_server_request);
 	b[CHUNK_NAMES].columns = COLUMNS(name_codes, struct stored_name);
 	b[CHUNK_LOSSES].columns = COLUMNS(loss_codes, struct stored_loss);
+	b[CHUNK_MACHINE_LOADS].columns = COLUMNS(machine_load_codes, struct stored_machine_load);
 }
 
 void batch_read_ops(struct cursor *rows)

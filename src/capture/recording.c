@@ -65,6 +65,7 @@ void recording_close(struct recording *r)
 	header_done(&r->header);
 	ending_done(&r->ending);
 	losses_done(&r->losses);
+	machine_loads_done(&r->loads);
 }
 
 static int names_read(struct recording *r, struct reason *why)
@@ -80,6 +81,20 @@ static int names_read(struct recording *r, struct reason *why)
 	if (disks->n != n || disks->n_links != n_links)
 		devices_merge(&r->header.devices, disks);
 	return err ? chunk_failed(r, err, why) : 0;
+}
+
+static int machine_loads_read(struct recording *r, struct reason *why)
+{
+	struct stored_machine_load one;
+	struct cursor rows;
+	int got;
+
+	if (reader_rows(&r->reader, STORED_COLUMNS(struct stored_machine_load), &rows, why))
+		return -1;
+	while ((got = cursor_next(&rows, (uint64_t *)&one)) > 0)
+		if (machine_loads_add(&r->loads, &one))
+			return reason_no_memory(why);
+	return got < 0 ? chunk_failed(r, got, why) : 0;
 }
 
 static int ending_read(struct recording *r, struct reason *why)
@@ -135,6 +150,9 @@ static int chunk_read(struct recording *r, struct reason *why)
 		break;
 	case CHUNK_LOSSES:
 		err = records_begin(r, STORED_COLUMNS(struct stored_loss), why);
+		break;
+	case CHUNK_MACHINE_LOADS:
+		err = machine_loads_read(r, why);
 		break;
 	case CHUNK_END:
 		err = ending_read(r, why);

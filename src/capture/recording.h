@@ -13,6 +13,7 @@
 #include "capture/catalog.h"
 #include "capture/header.h"
 #include "capture/losses.h"
+#include "capture/machine_loads.h"
 #include "capture/reader.h"
 #include "capture/stored.h"
 
@@ -37,6 +38,7 @@ struct recording {
 	unsigned int strata_missing; /* set of 1 << stratum: strata not measured */
 	struct ending ending;        /* records lost so far; the total once reader.ended */
 	struct losses losses;        /* those with a time, so far */
+	struct machine_loads loads;  /* how busy the machine was, so far; empty in older files */
 	/* Records that ended before from_ns, or at or after to_ns, may be skipped. CLOCK_MONOTONIC.
 	 * */
 	uint64_t from_ns, to_ns;

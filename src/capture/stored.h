@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/async.h"
+#include "base/machine_load.h"
 #include "cell.h"
 #include "event.h"
 
@@ -41,6 +42,7 @@ enum chunk_kind {
 	CHUNK_INDEX,
 	CHUNK_HANDLES, /* struct stored_op, of kind OP_HANDLE */
 	CHUNK_SERVER_REQUESTS,
+	CHUNK_MACHINE_LOADS,
 	CHUNK_KINDS,
 };
 
@@ -290,6 +292,13 @@ struct stored_loss {
 	uint64_t from_ns, to_ns;
 	uint64_t kind; /* enum lost */
 	uint64_t count;
+};
+
+/* How busy the machine was from one reading to the next. */
+struct stored_machine_load {
+	uint64_t from_ns, to_ns;
+	uint64_t known; /* set of 1 << enum machine_source */
+	uint64_t figure[MACHINE_FIGURES];
 };
 
 struct stored_index {

@@ -67,7 +67,8 @@ struct tail_sums {
 /* Whether a chunk has a time, and goes when it is old. */
 static bool is_timed(const struct tail_chunk *c)
 {
-	return is_events(c->head.kind) || c->head.kind == CHUNK_LOSSES;
+	return is_events(c->head.kind) || c->head.kind == CHUNK_LOSSES ||
+	       c->head.kind == CHUNK_MACHINE_LOADS;
 }
 
 /* Drops the chunk after @before, and adds its counts to @dropped. */
@@ -406,6 +407,12 @@ void writer_loss(struct writer *w, const struct stored_loss *loss)
 		batch_add(w, CHUNK_LOSSES, loss, loss->to_ns);
 }
 
+void writer_machine_load(struct writer *w, const struct stored_machine_load *load)
+{
+	if (!w->err)
+		batch_add(w, CHUNK_MACHINE_LOADS, load, load->to_ns);
+}
+
 void writer_name(struct writer *w, const struct stored_name *n, const char *text)
 {
 	struct batch *b = &w->batches[CHUNK_NAMES];
@@ -427,6 +434,7 @@ void writer_flush(struct writer *w)
 	for (int kind = CHUNK_OPS; kind <= CHUNK_LOSSES; kind++)
 		batch_write(w, kind);
 	batch_write(w, CHUNK_SERVER_REQUESTS);
+	batch_write(w, CHUNK_MACHINE_LOADS);
 }
 
 static int file_begin(struct writer *w, int fd, const char *header)

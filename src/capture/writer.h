@@ -95,6 +95,9 @@ void writer_server_request(struct writer *w, const struct stored_server_request 
 
 void writer_loss(struct writer *w, const struct stored_loss *loss);
 
+/* Adds how busy the machine was in an interval. */
+void writer_machine_load(struct writer *w, const struct stored_machine_load *load);
+
 /* @text: n->text_len bytes. */
 void writer_name(struct writer *w, const struct stored_name *n, const char *text);
 

@@ -550,6 +550,7 @@ static int recording_end(struct record_run *rec, const struct snapshot *sn, stru
 
 	intake_end(&rec->recorder.intake);
 	recorder_tell_losses(&rec->recorder, clock_ns());
+	recorder_tell_load(&rec->recorder);
 	if (!rec->files.max_files && !rec->files.keep_ns && !rec->files.w.err) {
 		total.servers = sn->servers;
 		total.n_servers = sn->n_servers;

@@ -37,6 +37,26 @@ static int servers_add(struct report_sums *s, const struct ending *e, bool is_wh
 	return err;
 }
 
+/* Adds how busy the machine was in the shown part of @rec. Returns 0 or -ENOMEM. */
+static int loads_add(struct report_sums *s, const struct recording *rec)
+{
+	uint64_t begin = rec->header.monotonic_ns, end = begin + recording_covers(rec);
+	uint64_t later = rec->header.realtime_ns - begin;
+	struct stored_machine_load one;
+	int err = 0;
+
+	for (size_t i = 0; i < rec->loads.n && !err; i++) {
+		/* in two steps: parts of the result are then equal to those of the whole */
+		if (!machine_load_part(&rec->loads.list[i], begin, end, &one) ||
+		    !machine_load_part(&one, rec->from_ns, rec->to_ns, &one))
+			continue;
+		one.from_ns += later;
+		one.to_ns += later;
+		err = machine_loads_add(&s->loads, &one);
+	}
+	return err;
+}
+
 int report_sums_end(struct report_sums *s, const struct recording *rec, bool is_whole,
 		    struct reason *why)
 {
@@ -48,6 +68,8 @@ int report_sums_end(struct report_sums *s, const struct recording *rec, bool is_
 		s->whole.lost[i] += rec->ending.lost[i];
 	s->whole.missed += rec->ending.missed;
 	s->lost += recording_lost(rec, s->lost_but);
+	if (loads_add(s, rec))
+		return reason_no_memory(why);
 	return servers_add(s, &rec->ending, is_whole) ? reason_no_memory(why) : 0;
 }
 
@@ -73,6 +95,15 @@ static void losses_put(const struct report_sums *s, struct snapshot *sn, bool is
 	sn->missed = s->whole.missed;
 }
 
+static void load_take(const struct report_sums *s, size_t i, struct snapshot *sn)
+{
+	const struct replay_conf *c = &s->replay.conf;
+	uint64_t from = c->every_ns ? c->first_ns + i * c->every_ns : 0;
+	uint64_t to = c->every_ns ? from + c->every_ns : UINT64_MAX;
+
+	machine_loads_between(&s->loads, from, to, &sn->machine);
+}
+
 int report_sums_take(struct report_sums *s, size_t i, bool is_part, struct snapshot *ret)
 {
 	int err = 0;
@@ -84,6 +115,7 @@ int report_sums_take(struct report_sums *s, size_t i, bool is_part, struct snaps
 		servers_take(s, ret);
 	ret->is_part = is_part;
 	losses_put(s, ret, !i);
+	load_take(s, i, ret);
 	return err;
 }
 
@@ -121,4 +153,5 @@ void report_sums_done(struct report_sums *s)
 {
 	replay_done(&s->replay);
 	rows_done(&s->servers);
+	machine_loads_done(&s->loads);
 }

@@ -27,6 +27,7 @@ struct report_sums {
 	/* private */
 	struct rows servers;              /* only requests to servers, of all recordings */
 	struct losses_sum whole, untimed; /* of the whole recordings; those without a time */
+	struct machine_loads loads;       /* of all recordings, CLOCK_REALTIME */
 	struct heat ops, requests;
 };
 

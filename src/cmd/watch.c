@@ -402,6 +402,7 @@ static int shot_begin(struct watch_run *w, uint64_t now)
 
 	missed_take(w);
 	intake_end(&w->recorder.intake);
+	recorder_tell_load(&w->recorder);
 	flush(w, now);
 	since = writer_tail_since(&w->w);
 	since = since && since < now ? since : now;

@@ -11,6 +11,10 @@
 #include "host/devices.h"
 
 /* A longer limit may have been meant in another unit. */
+/* How often the machine is looked at: CPU time is counted in ticks, so less often than records are
+ * written at first. */
+#define MACHINE_NS (9 * (uint64_t)NS_PER_S / 10)
+
 #define UNIT_DOUBTED_NS (5 * (uint64_t)NS_PER_S)
 
 /* Fails if @c is about records that are not sent. */
@@ -133,6 +137,7 @@ void recorder_begin(struct recorder *r, struct writer *w)
 		.end_ns = UINT64_MAX,
 	};
 	session_on_sent(r->io->session, on_sent, on_sent_name, r);
+	machine_meter_open(&r->meter);
 }
 
 char *recorder_header(const struct recorder *r, uint64_t begin_ns,
@@ -171,9 +176,24 @@ void recorder_tell_losses(struct recorder *r, uint64_t now)
 	r->told_ns = now;
 }
 
+void recorder_tell_load(struct recorder *r)
+{
+	struct stored_machine_load stored = { .from_ns = r->meter.last_ns };
+	struct machine_load load;
+
+	machine_meter_interval(&r->meter, &load);
+	stored.to_ns = r->meter.last_ns;
+	stored.known = load.known;
+	memcpy(stored.figure, load.figure, sizeof(stored.figure));
+	if (load.known)
+		writer_machine_load(r->intake.w, &stored);
+}
+
 void recorder_flush(struct recorder *r, uint64_t now)
 {
 	recorder_tell_losses(r, now);
+	if (now >= r->meter.last_ns + MACHINE_NS)
+		recorder_tell_load(r);
 	writer_flush(r->intake.w);
 	r->flushed_ns = now;
 }
@@ -181,5 +201,6 @@ void recorder_flush(struct recorder *r, uint64_t now)
 void recorder_done(struct recorder *r)
 {
 	intake_done(&r->intake);
+	machine_meter_done(&r->meter);
 	until_done(&r->until);
 }

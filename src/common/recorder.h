@@ -12,6 +12,7 @@
 #include "analyse/until.h"
 #include "capture/header.h"
 #include "capture/intake.h"
+#include "host/machine_meter.h"
 #include "run/io.h"
 
 /* The help of the option for .no_commands. */
@@ -29,6 +30,7 @@ struct recorder {
 	/* for the caller */
 	struct until until; /* the conditions */
 	struct intake intake;
+	struct machine_meter meter;
 	uint64_t lost[LOST_N]; /* as told to the writer last */
 	uint64_t told_ns;      /* until then, losses are told */
 	uint64_t flushed_ns;   /* until then, records are written; set it before recorder_begin() */
@@ -53,6 +55,9 @@ char *recorder_header(const struct recorder *r, uint64_t begin_ns,
 /* Writes the losses since the last call between the records, where they happened. @now:
  * clock_ns(). */
 void recorder_tell_losses(struct recorder *r, uint64_t now);
+
+/* Writes how busy the machine was since the last call. */
+void recorder_tell_load(struct recorder *r);
 
 /* Writes losses and records so far. @now: clock_ns(). */
 void recorder_flush(struct recorder *r, uint64_t now);

@@ -155,6 +155,7 @@ static int open_session(struct run *r, struct reason *why)
 	children_count(io); /* before privileges are dropped: reading /proc needs them */
 	if (session_open(&io->conf, &io->session, why))
 		return -1;
+	machine_meter_open(&io->meter);
 	return io->stacks ? stack_run_open(io->stacks, io->session, why) : 0;
 }
 
@@ -253,6 +254,7 @@ static int report(struct run *r, struct reason *why)
 
 	if (session_snapshot(io->session, &sn, why))
 		return -1;
+	machine_meter_interval(&io->meter, &sn.machine);
 	if ((io->stacks && stack_run_take(io->stacks, &sn)) || files_choose(io, &sn)) {
 		snapshot_free(&sn);
 		return reason_no_memory(why);
@@ -274,6 +276,7 @@ static void close_session(struct run *r)
 	session_close(s);
 	stack_run_end(io_of(r)->stacks);
 	chosen_free(io_of(r));
+	machine_meter_done(&io_of(r)->meter);
 	child_let_go(hold);
 }
 

@@ -6,6 +6,7 @@
 #ifndef IOSTRATA_RUN_IO_H
 #define IOSTRATA_RUN_IO_H
 
+#include "host/machine_meter.h"
 #include "run/run.h"
 #include "run/io_stacks.h"
 #include "trace/session.h"
@@ -22,7 +23,8 @@ struct io_run {
 	struct stack_conf stack_conf; /* with conf.stacks */
 	/* Set when the source is opened. */
 	struct session *session;
-	struct stack_run *stacks; /* NULL: no stacks are taken */
+	struct stack_run *stacks;   /* NULL: no stacks are taken */
+	struct machine_meter meter; /* of the intervals */
 	size_t children;   /* processes below those of --pid, when the source was opened; 0 with
 			      --children */
 	bool had_children; /* the only process of --pid had some that have ended */

@@ -545,6 +545,19 @@ static void put_losses(struct json *j, const char *name, const uint64_t lost[LOS
 	json_put_end(j, '}');
 }
 
+static void put_machine(struct json *j, const struct machine_load *l)
+{
+	if (!l->ns) {
+		json_put_null(j, "machine");
+		return;
+	}
+	json_put_begin(j, "machine", '{');
+	json_put_uint(j, "ns", l->ns);
+	for (unsigned int i = 0; i < MACHINE_FIGURES; i++)
+		put_known(j, machine_figure_name(i), l->figure[i], machine_load_knows(l, i));
+	json_put_end(j, '}');
+}
+
 static void put_costs(struct writer *w)
 {
 	const struct snapshot *sn = w->sn;
@@ -660,6 +673,7 @@ int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapsho
 	put_left_out(&w, &rows);
 	put_minor_faults(&w, &rows);
 	put_unfinished(&w);
+	put_machine(&w.json, &sn->machine);
 	put_costs(&w);
 	if (slowest)
 		put_slowest(&w, slowest, n_slowest);

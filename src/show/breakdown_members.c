@@ -19,6 +19,18 @@ const struct object strata_object = { "strata",
 				      "whole time",
 				      strata_members };
 
+static const struct member machine_members[] = {
+	{ "ns", MEMBER_TIME,
+	  .what = "how much time was measured; of several recordings, all of them together" },
+	{ .each = &machine_figure_words,
+	  .type = MEMBER_COUNT,
+	  .unit = "ns, or bytes",
+	  .null = "the kernel does not tell" },
+	{}
+};
+static const struct object machine_object = { "machine", "how busy the machine was",
+					      machine_members };
+
 static const struct member overhead_members[] = {
 	{ "bpf_run_ns", MEMBER_TIME, .what = "time in the programs" },
 	{ "bpf_run_cnt", MEMBER_COUNT, .what = "runs of the programs" },
@@ -566,6 +578,9 @@ static const struct member breakdown_members[] = {
 		  "their "
 		  "completion. Not a loss; iostrata(1) names the kinds",
 	  .null = "they are not traced, or a recording is shown" },
+	{ "machine", MEMBER_OBJECT,
+	  .what = "how busy the machine was, as its kernel counts it; filters do not change this",
+	  .null = "an older recording, which does not have it", .object = &machine_object },
 	{ "lost", MEMBER_OBJECT, .what = "lost events by kind", .object = &lost_object },
 	{ "lost_untimed", MEMBER_OBJECT,
 	  .what = "losses of the whole recording whose time is not known; *lost* has those of this "

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Any bytes as /proc/kallsyms, and as what it is searched for: no overrun, and every name is
- * ended. */
+ * ended. Any bytes as the files that tell how busy the machine is: no overrun. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/machine_meter.h"
 #include "trace/fsfuncs.h"
 
 static void check(int ok)
@@ -33,6 +34,14 @@ static void check_symbols(const char *text, size_t len)
 	fclose(f);
 }
 
+static void check_meter(const char *text)
+{
+	struct machine_load l = {};
+
+	for (unsigned int source = 0; source < MACHINE_FILES; source++)
+		machine_meter_parse(source, text, &l);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
@@ -41,6 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	check_symbols(text, size);
+	check_meter(text);
 	free(text);
 	return 0;
 }

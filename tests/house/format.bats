@@ -9,6 +9,7 @@ columns() {
 		#include "capture/stored.h"
 		#define NAME(name, ...) COLUMN_##name;
 		#define STRATUM(id) COLUMN_STRATUM_##id;
+		#define SECOND(id, name, ...) COLUMN_##name;
 		$1($2)
 	C
 }
@@ -35,18 +36,19 @@ kinds() {
 	PY
 }
 
-@test "FORMAT.md has the columns of operations and requests, in their order, and the strata by their positions" {
+@test "FORMAT.md has the columns of all tables in their order, and the strata by their positions" {
 	strata=$(sed -n '/^#define STRATUM_LIST(/,/^[^\t]*$/s/^\tROW(\([A-Z_]*\), \([a-z_]*\),.*/s,^STRATUM_\1$,\2,/p' \
 		src/event.h)
 	(($(wc -l <<<"$strata") >= 15))
 	columns OP_COLUMNS "NAME, NAME, STRATUM" | sed "$strata" >"$BATS_TEST_TMPDIR/ops"
 	columns REQUEST_COLUMNS "NAME, NAME" >"$BATS_TEST_TMPDIR/requests"
 	sed 's/.*,\(.*\),$/\1/' <<<"$strata" >"$BATS_TEST_TMPDIR/strata"
+	columns MACHINE_LOAD_LIST SECOND >"$BATS_TEST_TMPDIR/machine"
 	cd "$BATS_TEST_TMPDIR"
 	PYTHONPATH=$OLDPWD/tests python3 -B - <<-'PY'
 		import capture, pathlib
 		for name, told in (("ops", capture.columns_of(capture.OPS)), ("requests", capture.columns_of(capture.REQUESTS)),
-		                   ("strata", capture.STRATA)):
+		                   ("strata", capture.STRATA), ("machine", capture.columns_of(capture.MACHINE)[3:])):
 		    has = pathlib.Path(name).read_text().split()
 		    assert len(has) > 10 and has == list(told), (name, has, told)
 	PY

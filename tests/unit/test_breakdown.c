@@ -2145,6 +2145,10 @@ static const char every_member[] =
 	"\"unseen_before\":208,\"unseen_threads\":204,\"unnamed_cgroups\":205,"
 	"\"unpatterned\":206,"
 	"\"unreaped\":207,"
+	"\"machine\":{\"ns\":400,\"cpu_ns\":401,\"user_ns\":402,\"system_ns\":403,"
+	"\"iowait_ns\":404,\"steal_ns\":405,\"cpu_some_ns\":406,\"io_some_ns\":null,"
+	"\"io_full_ns\":null,\"memory_some_ns\":409,\"memory_full_ns\":410,"
+	"\"dirty_bytes\":411,\"writeback_bytes\":412},"
 	"\"lost\":{\"ring\":301,\"map_full\":302,\"unmatched_start\":303,"
 	"\"unmatched_end\":304,\"names\":305,\"unattributed\":306,\"ops\":307,"
 	"\"requests\":308,\"unmatched_requests\":309,\"missed\":310},\"overhead\":{\"bpf_run_ns\":"
@@ -2328,6 +2332,10 @@ static void json_has_every_member(void **state)
 	strcpy(f.sn.hung[0].file, "/f");
 	f.sn.hung_refused = 208;
 	f.sn.unfinished_lost = 204;
+	f.sn.machine.ns = 400;
+	f.sn.machine.known = 31 & ~(1 << MACHINE_IO_PRESSURE);
+	for (int i = 0; i < MACHINE_FIGURES; i++)
+		f.sn.machine.figure[i] = 401 + i;
 	f.sn.unnamed_cgroups = 205;
 	f.sn.unpatterned = 206;
 	f.sn.has_unreaped = true;
