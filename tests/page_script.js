@@ -9,11 +9,15 @@ const vm = require("node:vm");
 const folder = path.join(__dirname, "..", "src", "page");
 const names = ["sum", "timeText", "bytesText", "percentText", "axisTime", "niceStep", "halfOf", "halfBegin", "HALVES", "safe", "csvCell",
 	"shellWord", "Packed", "modelOfReport", "selectCells", "selectExamples", "binsShown", "lanesOf", "treeOf", "rowsOf", "stateOf",
-	"stateOfHash", "hashOf", "commandOf", "p99AtMost", "lossWords", "stateOfFinding"];
+	"stateOfHash", "hashOf", "commandOf", "p99AtMost", "lossWords", "stateOfFinding", "machineSum", "machineWords"];
+
+/* Figures of the machine, and whether they are levels. */
+const FIGURES = ["cpu_ns", "user_ns", "system_ns", "iowait_ns", "steal_ns", "io_some_ns", "io_full_ns", "memory_some_ns", "memory_full_ns",
+	"cpu_some_ns", "dirty_bytes", "writeback_bytes"], MACHINE_FIGURES = FIGURES.map(n => [n, n.endsWith("bytes")]);
 
 function load() {
-	const files = ["format", "unpack", "model", "select", "state", "findings"].map(n => fs.readFileSync(path.join(folder, "script", n + ".js"), "utf8"));
-	const context = vm.createContext({ atob, TextEncoder, URLSearchParams });
+	const files = ["format", "unpack", "model", "select", "state", "findings", "panel_machine"].map(n => fs.readFileSync(path.join(folder, "script", n + ".js"), "utf8"));
+	const context = vm.createContext({ atob, TextEncoder, URLSearchParams, MACHINE_FIGURES });
 	return vm.runInContext(files.join("\n") + `\n({ ${names.join(", ")} })`, context);
 }
 
@@ -84,6 +88,10 @@ function dataOf() {
 		latencies: [{ is_request: false, what: "read", where: "ext4", operation: 0, count: 3, cells: pack([5, 2, 74 * 2, 1]) }],
 		lost_kinds: [{ name: "ring", what: "records found no room" }, { name: "unmatched_end", what: null }, { name: "ops", what: "operations" }],
 		losses: [{ kind: 0, cells: pack([1, 23, 2, 101]) }, { kind: 2, cells: pack([3, 1009]) }],
+		machine_figures: FIGURES,
+		// in bins 0 and 1; in bin 3, nothing of memory pressure
+		machine: pack([0, 1000, 2001, 501, 101, 201, 1, 301, 101, 11, 1, 1001, 513, 101, /**/ 1, 500, 1001, 501, 101, 1, 1, 1, 1, 1, 1, 1, 257, 1025,
+			/**/ 2, 1000, 2001, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1]),
 		disk_rows: [{ disk: 0, kind: "R", cells: pack([1, 2, 0, 512, 40, 30]) }], offsets: [], recordings: ["a b.ios"], from_ns: 50,
 	};
 }
@@ -134,12 +142,26 @@ test("model: losses are in their bins, and words name those of a part", () => {
 	assert.equal(page.lossWords(m.losses, data.lost_kinds, 2, 3), "");
 });
 
+test("machine: sums of a part, of levels the highest, and what is not known once is not known", () => {
+	const data = dataOf(), m = page.modelOfReport(data), of = (first, end) => page.machineSum(m.machine, first, end);
+	assert.equal(page.modelOfReport({ ...data, machine: null }).machine, null);
+	assert.equal(m.machine[2], null);
+	const part = of(0, 3);
+	assert.deepEqual([part.ns, part.cpu_ns, part.user_ns, part.io_some_ns, part.memory_some_ns, part.dirty_bytes, part.writeback_bytes],
+		[1500, 3000, 1000, 300, 10, 512, 1024]);
+	assert.equal(page.machineWords(part), "CPU 40 % busy (system 7 %), 7 % waiting for storage; " +
+		"pressure: io 20 % (full 7 %), memory 1 %, cpu 67 %; dirty 512 B, under writeback 1.00 KiB");
+	assert.deepEqual([of(0, 4).memory_some_ns, of(0, 4).cpu_ns, of(2, 3)], [null, 5000, null]);
+	assert.equal(page.machineWords(of(3, 4)), "CPU 0 % busy (system 0 %), 0 % waiting for storage; pressure: io 0 %, cpu 0 %; dirty 0 B, under writeback 0 B");
+	assert.equal(page.machineWords(of(2, 3)), "not known here");
+});
+
 /* One second of a machine where each second has other processes and files; none in some seconds. */
 function secondOf(i) {
 	const strata = { device: 1000 + i, vfs: 10 }, idle = i % 1000 >= 200 && i % 1000 < 850;
 	const op = (name, key) => ({ op: name, call: null, fs: "ext4", key, comm: `p${i}`, container: null, count: 3, errors: 0, bytes: 512, max_ns: 900,
 		total_ns: 1010 + i, thread_ns: 1010 + i, strata, hist: [[512, 1023, 3]] });
-	return { time: new Date(1.7e12 + 1000 * i).toISOString(), duration_ns: 1e9, by: "pid", lost: { ring: i % 7 ? 0 : 1 }, missing: [],
+	return { time: new Date(1.7e12 + 1000 * i).toISOString(), duration_ns: 1e9, by: "pid", machine: i % 3 ? { ns: 1e9 } : null, lost: { ring: i % 7 ? 0 : 1 }, missing: [],
 		ops: idle ? [] : Array.from({ length: 5 }, (_, k) => op("read", String(1000 * i + k))),
 		requests: idle ? [] : [{ dev: `sd${i % 3}`, op: "R", count: 1, errors: 0, bytes: 512, tag_ns: 1, queue_ns: 2, device_ns: 3, hist: [[64, 127, 1]] },
 			{ dev: `loop${i}`, op: "R", count: 1, errors: 0, bytes: 512, tag_ns: 1, queue_ns: 2, device_ns: 3, hist: [] }],
@@ -150,7 +172,7 @@ test("live: an hour of seconds takes no more memory than ten minutes, whatever t
 	const live = loadLive(), m = live.modelOfLive(), sizes = [], heaps = [];
 	require("node:v8").setFlagsFromString("--expose-gc");
 	const gc = vm.runInNewContext("gc");
-	const size = () => [m.cells, m.examples, m.latencies, m.disks, m.bins, m.losses, m.names.operations].map(l => l.length).concat(m.byId.size);
+	const size = () => [m.cells, m.examples, m.latencies, m.disks, m.bins, m.losses, m.machine, m.names.operations].map(l => l.length).concat(m.byId.size);
 	for (let i = 0; i < 3600; i++) {
 		assert.ok(live.secondAdd(m, secondOf(i)));
 		// as many seconds with I/O are in the last ten minutes, each 1000 seconds

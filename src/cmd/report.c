@@ -422,6 +422,7 @@ static int page_print(struct report *r, struct snapshot *sn)
 			  .begin_ns = r->sums.replay.conf.first_ns,
 			  .recordings = r->files,
 			  .n_recordings = r->n_files,
+			  .loads = &r->sums.loads,
 			  .from_ns = r->time.part.from_ns };
 
 	p.slowest = report_sums_slowest(&r->sums, 0, &p.n_slowest);

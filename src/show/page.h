@@ -60,10 +60,11 @@ struct page {
 	const struct page_compared *compared; /* NULL: none, as without a base in it */
 	const struct page_finding *findings;  /* of the kinds with most time */
 	size_t n_findings;
-	const char *not_explained; /* why findings were not looked for; NULL: they were */
-	const char *host;          /* NULL: not known */
-	uint64_t begin_ns;         /* since 1970 */
-	char *const *recordings;   /* their names */
+	const char *not_explained;         /* why findings were not looked for; NULL: they were */
+	const struct machine_loads *loads; /* how busy the machine was, CLOCK_REALTIME */
+	const char *host;                  /* NULL: not known */
+	uint64_t begin_ns;                 /* since 1970 */
+	char *const *recordings;           /* their names */
 	size_t n_recordings;
 	uint64_t from_ns; /* the begin of the page in the recording */
 };

@@ -120,6 +120,12 @@ static const struct member page_members[] = {
 	{ "kinds", MEMBER_OBJECT, .what = "kinds of requests", .object = &kind_object, .list = 1 },
 	{ "lost_kinds", MEMBER_OBJECT, .what = "kinds of losses", .object = &lost_object,
 	  .list = 1 },
+	{ "machine_figures", MEMBER_ASCII,
+	  .what = "figures of the machine, as breakdown's JSON calls them",
+	  .words = &machine_figure_words, .list = 1, .item = "name of a figure" },
+	{ "machine_levels", MEMBER_BOOL,
+	  .what = "whether each of them is a level: the highest one counts, not the sum", .list = 1,
+	  .item = "whether it is" },
 	{ "bin_ns", MEMBER_TIME,
 	  .what = "length of an interval; the last one may be shorter. Count, errors, bytes and "
 		  "maximum are in the interval in which an operation or request ended; the time is "
@@ -147,6 +153,10 @@ static const struct member page_members[] = {
 	  .object = &disk_object, .list = 1 },
 	{ "losses", MEMBER_OBJECT, .what = "losses whose time the recorder knew",
 	  .object = &loss_object, .list = 1 },
+	MEMBER_PACKED("machine",
+		      "for each interval in which it is known how busy the machine was: "
+		      "interval, less the same of the interval before, time measured in it, and "
+		      "each of machine_figures + 1, or 0 if not known"),
 	{ .also = page_index_members },
 	{ "offsets", MEMBER_OBJECT,
 	  .what = "where reads and writes of a file, or read and write requests of a disk went; "
@@ -499,6 +509,34 @@ static int put_map_cells(struct json *j, const struct offset_map *m)
 	return pack_put(&pack, j, "cells");
 }
 
+/* How busy the machine was in each interval. Without figures there is null, and no row on the page.
+ */
+static int put_machine(struct page_json *w)
+{
+	const struct page_data *d = w->data;
+	const struct machine_loads *loads = w->page->loads;
+	uint64_t begin = w->page->begin_ns, length = 1ULL << d->cube.shift, before = 0;
+	struct machine_load load;
+	struct pack p = {};
+
+	if (!loads || !loads->n) {
+		json_put_null(&w->j, "machine");
+		return 0;
+	}
+	for (uint64_t bin = 0; bin < CUBE_BINS; bin++) {
+		machine_loads_between(loads, begin + bin * length, begin + (bin + 1) * length,
+				      &load);
+		if (!load.ns)
+			continue;
+		pack_uint(&p, bin - before);
+		pack_uint(&p, load.ns);
+		for (unsigned int i = 0; i < MACHINE_FIGURES; i++)
+			pack_uint(&p, machine_load_knows(&load, i) ? load.figure[i] + 1 : 0);
+		before = bin;
+	}
+	return pack_put(&p, &w->j, "machine");
+}
+
 static int put_losses(struct page_json *w)
 {
 	const struct loss_times *l = &w->data->losses;
@@ -606,6 +644,14 @@ void page_words(struct json *j)
 		json_put_end(j, '}');
 	}
 	json_put_end(j, ']');
+	json_put_begin(j, "machine_figures", '[');
+	for (unsigned int i = 0; i < MACHINE_FIGURES; i++)
+		json_put_string(j, NULL, machine_figure_name(i));
+	json_put_end(j, ']');
+	json_put_begin(j, "machine_levels", '[');
+	for (unsigned int i = 0; i < MACHINE_FIGURES; i++)
+		json_put_bool(j, NULL, machine_figure_is_level(i));
+	json_put_end(j, ']');
 }
 
 static void put_head(struct page_json *w)
@@ -652,6 +698,7 @@ static char *json_make(const struct page *p, const struct page_names *names, siz
 	err = err ? err : put_latencies(&w);
 	err = err ? err : put_disks(&w);
 	err = err ? err : put_losses(&w);
+	err = err ? err : put_machine(&w);
 	err = err ? err : page_index_put(&w.index, &w.j);
 	err = err ? err : put_maps(&w);
 	json_put_end(&w.j, '}');

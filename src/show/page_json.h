@@ -14,7 +14,8 @@ struct json;
 struct page;
 struct page_names;
 
-/* Writes the members strata, shares and kinds. Every page needs them. */
+/* Writes the members with words: strata, shares, kinds, lost_kinds, machine_figures. Every page
+ * needs them. */
 void page_words(struct json *j);
 
 extern const struct schema page_schema;

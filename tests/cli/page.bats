@@ -139,6 +139,29 @@ same() {
 	[[ $(seen '.returned[0] == .returned[1]') == true ]] || { seen .returned; false; }
 }
 
+@test "page: the row of the machine has the figures of report, of the whole and of a part" {
+	need_browser
+	browse "$page" 'const figures = () => JSON.parse(document.querySelector("figure.machine").dataset.v);
+		const whole = figures();
+		show({ from: model.bins[23].start, to: model.bins[59].start });
+		return [whole, figures(), state.from, state.to]'
+	"$iostrata" report -j "$a" >"$tmp/json"
+	diff <(jq -S .machine "$tmp/json") <(seen '.returned[0]' -S | command jq -S .)
+	[[ $(jq '.machine | .ns > 6000000 and (map(. > 0) | all)' "$tmp/json") == true ]]
+	"$iostrata" report -j --from "$(seen '.returned[2]')ns" --to "$(seen '.returned[3]')ns" "$a" >"$tmp/json"
+	diff <(jq -S .machine "$tmp/json") <(seen '.returned[1]' -S | command jq -S .)
+	# intervals add up to the whole
+	"$iostrata" report -j --every 1ms "$a" | command jq -s 'map(.machine // empty | .io_some_ns) | add' >"$tmp/sum"
+	diff <("$iostrata" report -j "$a" | command jq .machine.io_some_ns) "$tmp/sum"
+	# a recording without them has no row, and the page says why
+	"$BATS_FILE_TMPDIR/records" "$tmp/old.ios" 1009 3
+	expect 0 report --html "$tmp/old.html" "$tmp/old.ios"
+	browse "$tmp/old.html" 'return [document.querySelectorAll("figure.machine").length,
+		document.getElementById("times").textContent.includes("No row for the machine")]'
+	[[ $(seen .returned) == '[0,true]' ]]
+	[[ $("$iostrata" report -j "$tmp/old.ios" | jq .machine) == null ]]
+}
+
 @test "page: a finding of explain is a link that chooses its operations" {
 	need_browser
 	"$BATS_FILE_TMPDIR/records" -c file "$tmp/planted.ios" 60013

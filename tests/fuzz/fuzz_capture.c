@@ -11,16 +11,37 @@
 #include "show/page.h"
 
 /* Any records make a page. */
-static void page_make(FILE *out, struct page_data *d, uint64_t across_ns)
+static void page_make(FILE *out, struct page_data *d, const struct machine_loads *loads,
+		      uint64_t across_ns)
 {
 	const struct breakdown_view view = { .missing = &(struct missing){} };
 	const struct page_compared none = {};
 	struct snapshot sn = { .duration_ns = across_ns };
-	const struct page p = { .view = &view, .sn = &sn, .data = d, .compared = &none };
+	const struct page p = {
+		.view = &view, .sn = &sn, .data = d, .compared = &none, .loads = loads
+	};
 
 	page_data_measure(d, across_ns);
 	CHECK(!page_put(out, &p));
 	snapshot_free(&sn);
+}
+
+/* Parts of how busy the machine was add up to the whole. */
+static void loads_check(const struct machine_loads *l)
+{
+	struct machine_load whole, sum = {}, part;
+	uint64_t half;
+
+	CHECK(l->n <= MACHINE_LOADS);
+	machine_loads_between(l, 0, UINT64_MAX, &whole);
+	for (size_t i = 0; i < l->n && l->n == 1; i++) {
+		half = l->list[i].from_ns + (l->list[i].to_ns - l->list[i].from_ns) / 3;
+		machine_loads_between(l, 0, half, &part);
+		machine_load_add(&sum, &part);
+		machine_loads_between(l, half, UINT64_MAX, &part);
+		machine_load_add(&sum, &part);
+		CHECK(!memcmp(&sum, &whole, sizeof(sum)));
+	}
 }
 
 /* Any records are joined, whose parts add up. */
@@ -46,6 +67,7 @@ static void recording_read(FILE *f, bool pages)
 	struct recording rec;
 	struct stored_event ev;
 	struct events_form form;
+	struct machine_loads loads = {};
 	struct page_data page = {};
 	struct join join = {};
 	struct snapshot sn;
@@ -74,7 +96,10 @@ static void recording_read(FILE *f, bool pages)
 	}
 	CHECK(got >= 0 || (why.exit == EXIT_FAILED && why.error[0]));
 	event_names_done(&names);
+	loads = rec.loads;
+	rec.loads = (struct machine_loads){};
 	recording_close(&rec);
+	loads_check(&loads);
 	sides_join(&join);
 	for (size_t i = 0; i < r.n_intervals; i++) {
 		CHECK(!replay_take(&r, i, &sn));
@@ -82,8 +107,9 @@ static void recording_read(FILE *f, bool pages)
 	}
 	replay_done(&r);
 	if (pages)
-		page_make(out, &page, rec.last_ns);
+		page_make(out, &page, &loads, rec.last_ns);
 	page_data_done(&page);
+	machine_loads_done(&loads);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -6,7 +6,7 @@ const KEPT = 600, LONG_NS = 20e6;
 
 function modelOfLive() {
 	return { begin: 0, end: 0, bins: [], combos: [], cells: [], names: { operations: [] }, shares: SHARES.length, examples: [],
-		p99: Object.fromEntries(KEYS.map(k => [k, new Map()])), latencies: [], disks: [], losses: [], zero: 0, keys: ["operation"], live: {} };
+		p99: Object.fromEntries(KEYS.map(k => [k, new Map()])), latencies: [], disks: [], losses: [], machine: [], zero: 0, keys: ["operation"], live: {} };
 }
 
 const opText = op => opName(safe(op.op + (op.call ? " " + op.call : "")), op.fs && safe(op.fs));
@@ -91,6 +91,7 @@ function unfinishedAdd(m, list, by) {
 function secondForget(m) {
 	const gone = m.bins.shift();
 	m.losses.shift();
+	m.machine.shift();
 	m.bins.forEach((b, i) => { b.i = i; });
 	m.cells = m.cells.filter(c => c.bin !== gone);
 	for (const row of m.latencies)
@@ -120,6 +121,7 @@ function secondAdd(m, b) {
 	m.bins.push(bin);
 	const lost = LOST_KINDS.map(k => k.what && b.lost[k.name] || 0);
 	m.losses.push(sum(lost) ? lost : null);
+	m.machine.push(b.machine || null);
 	m.end = end - m.zero;
 	for (const row of m.latencies)
 		row.heat.push(new Map());

@@ -3,7 +3,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const STRATA = data.strata, SHARES = data.shares, CPU = SHARES.findIndex(s => s.letter === "C");
-const LOST_KINDS = data.lost_kinds;
+const LOST_KINDS = data.lost_kinds, MACHINE_FIGURES = data.machine_figures.map((name, i) => [name, data.machine_levels[i]]);
 const KINDS = Object.fromEntries(data.kinds.map(k => [k.code, k.name]));
 
 let model = null, state = null, selected = null, panels = [], framed = false;
@@ -61,6 +61,10 @@ function timePanels(parent) {
 		list.push(heatPanel(parent));
 	for (const disk of model.disks.slice(0, DISKS_SHOWN))
 		list.push(Object.assign(diskPanel(parent, disk), { disk: disk.name }));
+	if (model.machine)
+		list.push(machinePanel(parent));
+	else
+		parent.append(make("p", { class: "hint" }, "No row for the machine (CPU, pressure, dirty pages): the recording has no such figures. Older versions did not record them."));
 	parent.append(make("p", { class: "hint" }, "Drag to zoom, double-click for all. Keys: + and -, arrows, Home, End, Escape; n and p."));
 	return list;
 }

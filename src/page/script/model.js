@@ -10,6 +10,7 @@
 // latencies   rows of operations or requests: for each bin a Map of counts by half octave
 // disks       name, and for each kind of requests and bin the sums
 // losses      by bin: how many of each kind of losses, or null
+// machine     by bin: ns and each figure of the machine, null where not known; null: the recording has none
 
 const KEYS = ["operation", "call", "file", "directory", "process", "pid", "disk", "cgroup"];
 const OTHER_FILES = "(other files)", OTHER_PROCESSES = "(other processes)", UNKNOWN = "?";
@@ -157,6 +158,18 @@ function lossesOf(data, n) {
 	return losses;
 }
 
+/* How busy the machine was in each bin. */
+function machineOf(data, n) {
+	const machine = new Array(n).fill(null), p = new Packed(data.machine);
+	for (let bin = 0; p.more;) {
+		bin += p.next();
+		const ns = p.next(), figures = p.list(data.machine_figures.length);
+		if (bin < n)
+			machine[bin] = Object.fromEntries([["ns", ns], ...figures.map((v, i) => [data.machine_figures[i], v ? v - 1 : null])]);
+	}
+	return machine;
+}
+
 /* The losses of the bins from @first to before @end in words; "": none. */
 function lossWords(losses, kinds, first, end) {
 	const words = kinds.map((k, i) => [k.what, sum(losses.slice(first, end).map(l => l ? l[i] : 0))]).filter(([what, n]) => n && what);
@@ -169,6 +182,7 @@ function modelOfReport(data) {
 	return {
 		begin: 0, end: data.duration_ns, bins, combos, cells, names, shares, p99: names.p99,
 		examples: examplesOf(data, names, shares), latencies: latenciesOf(data, names, bins.length),
-		disks: disksOf(data, names, bins.length), losses: lossesOf(data, bins.length), label: null,
+		disks: disksOf(data, names, bins.length), losses: lossesOf(data, bins.length),
+		machine: data.machine === null ? null : machineOf(data, bins.length), label: null,
 	};
 }
