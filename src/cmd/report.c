@@ -258,6 +258,8 @@ static int resolve(struct report *r, char **names, int n, struct reason *why)
 	r->view.chosen.min_ns = r->filter.given.min_ns;
 	r->view.chosen.fs = r->filter.given.fs;
 	r->view.chosen.of_ops = r->of_ops;
+	r->view.chosen.processes =
+		!r->filter.given.disks.n && filters_choose_processes(&r->filter.given);
 	r->page.data.commands = r->page.commands;
 	r->view.chosen.filters = r->looked_for[0] ? r->looked_for : NULL;
 	recording_filter_init(&r->filter);

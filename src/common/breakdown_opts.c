@@ -305,6 +305,8 @@ void breakdown_view_run(struct breakdown_view *v, const struct io_run *io)
 	v->source.cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	v->chosen.filters = r->looked_for[0] ? r->looked_for : NULL;
 	v->chosen.of_ops = io->of_ops;
+	v->chosen.processes = !r->opts.filters.disks.n &&
+			      (r->follow || filters_choose_processes(&r->opts.filters));
 	v->chosen.fs = r->opts.filters.fs;
 	if (io->conf.fs)
 		v->chosen.fs = (struct opt_strings){ .at = { io->conf.fs }, .n = 1 };

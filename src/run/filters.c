@@ -591,6 +591,11 @@ int filters_resolve(const struct filters *f, struct filter_lists *lists, struct 
 	return lists_fill(f, lists, why);
 }
 
+bool filters_choose_processes(const struct filters *f)
+{
+	return f->pids.n || f->comms.n || f->cgroups.n || f->containers.n;
+}
+
 static void text_add(char *text, size_t cap, const char *option, const char *value)
 {
 	size_t len = strlen(text);

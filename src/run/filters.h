@@ -39,6 +39,9 @@ int filters_ops(struct filters *f, struct reason *why);
 /* Checks the filters and adds them to the empty @lists. Returns 0, or -1 with @why. */
 int filters_resolve(const struct filters *f, struct filter_lists *lists, struct reason *why);
 
+/* Whether the filters choose processes: most requests of kernel threads then do not pass. */
+bool filters_choose_processes(const struct filters *f);
+
 /* Whether process @pid is a kernel thread: it makes no system calls, but has requests. */
 bool filters_kernel_thread(uint64_t pid);
 

@@ -40,6 +40,7 @@ struct view_chosen {
 	const char *filters;   /* as typed, "-p 12 --comm dd"; NULL: none. Hostile */
 	const char *of_ops;    /* those that do not choose requests: "--op, --min" */
 	struct opt_strings fs; /* rows of other file systems are not shown; empty: all */
+	bool processes;        /* only requests of chosen processes, on any disk, are shown */
 	uint64_t min_ns;       /* operations that took less are not shown; 0: all are */
 };
 

@@ -627,6 +627,7 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 	view_wrap(o, v, text);
 	put_below_several(o, v, &rows->whole.tree);
 	put_unqueued(o, v, rows);
+	without_rows_put(o, v, rows);
 	for (size_t i = 0; i < n && (v->form.histograms || v->layer == LAYER_BLK); i++)
 		put_rq_hist(o, v, rows->rqs[i]);
 	put_more(o, v, rows->n_rqs - n, "requests");

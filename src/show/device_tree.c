@@ -121,6 +121,52 @@ unsigned int device_tree_above_text(const struct device_tree *t, const struct tr
 	return n;
 }
 
+static bool has_rows(const struct device_tree *t, unsigned int dev)
+{
+	for (size_t i = 0; i < t->n_rows; i++)
+		if (t->rows[i]->key.dev == dev)
+			return true;
+	return false;
+}
+
+/* Writes the disks below @dev if none of them has rows. Returns the length. */
+static size_t below_text(const struct device_tree *t, unsigned int dev, char *text, size_t cap)
+{
+	char name[DEVICE_NAME], safe[TEXT_SAFE_CAP(DEVICE_NAME)];
+	unsigned int lower;
+	size_t at = 0, len = 0;
+
+	while ((lower = devices_below(t->devices, dev, &at)) && len < cap) {
+		if (has_rows(t, lower))
+			return 0;
+		devices_label(t->devices, lower, name);
+		text_safe_n(safe, sizeof(safe), name, strlen(name));
+		len += snprintf(text + len, cap - len, "%s%s", len ? " and " : "", safe);
+	}
+	return len;
+}
+
+bool device_tree_without_rows_text(const struct device_tree *t, char *ret_text, size_t cap)
+{
+	char name[DEVICE_NAME], safe[TEXT_SAFE_CAP(DEVICE_NAME)], below[512];
+	size_t len = 0;
+
+	for (size_t i = 0; t->devices && i < t->n_rows && len < cap; i++) {
+		unsigned int dev = t->rows[i]->key.dev;
+		bool again = false;
+
+		for (size_t k = 0; k < i && !again; k++)
+			again = t->rows[k]->key.dev == dev;
+		if (again || !below_text(t, dev, below, sizeof(below)))
+			continue;
+		devices_label(t->devices, dev, name);
+		text_safe_n(safe, sizeof(safe), name, strlen(name));
+		len += snprintf(ret_text + len, cap - len, "%s%s, below %s", len ? "; " : "", below,
+				safe);
+	}
+	return len;
+}
+
 /* Sums of the requests of the disks below with the same operation as @r. */
 static struct rq_sums sums_below(const struct device_tree *t, const struct rq_row *r)
 {

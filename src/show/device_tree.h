@@ -55,6 +55,10 @@ unsigned int device_tree_depth(const struct device_tree *t, const struct rq_row 
 unsigned int device_tree_above_text(const struct device_tree *t, const struct tree_disk *disk,
 				    char *ret_text, size_t cap);
 
+/* Writes "na and nb, below dm-0", safe: disks without rows below a disk with rows, each of whose
+ * disks below has none. Returns false if there are none. */
+bool device_tree_without_rows_text(const struct device_tree *t, char *ret_text, size_t cap);
+
 /*
  * The mean time of @r in its device, in ns, without the time in the disks below. Only for rows
  * without keys. Returns false if there is no disk below, or the disks below took longer than @r

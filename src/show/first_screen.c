@@ -452,6 +452,7 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 		 v->chosen.of_ops ? v->chosen.of_ops : "");
 	if (v->chosen.of_ops && *v->chosen.of_ops)
 		view_line(o, v, text);
+	without_rows_put(o, v, rows);
 }
 
 static int lines_of(const char *text)

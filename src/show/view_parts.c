@@ -703,6 +703,20 @@ static int untimed_text(char *dst, size_t cap, const struct snapshot *sn)
 	return n + snprintf(dst + n, cap - n, " at unknown times");
 }
 
+void without_rows_put(struct text_out *o, const struct breakdown_view *v,
+		      const struct breakdown_rows *rows)
+{
+	char disks[512], text[640];
+
+	if (!v->chosen.processes && !v->source.recorded_command)
+		return;
+	if (!device_tree_without_rows_text(&rows->whole.tree, disks, sizeof(disks)))
+		return;
+	snprintf(text, sizeof(text), "no rows: %s (requests of kernel threads are filtered out)",
+		 disks);
+	view_wrap(o, v, text);
+}
+
 void notes_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
 {
 	char text[512];

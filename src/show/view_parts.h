@@ -101,6 +101,10 @@ void waterfall_put(struct text_out *o, const struct breakdown_view *v, const str
  * more than 0.1 s, and how many more there are of each. */
 void unfinished_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn);
 
+/* Says which disks below others have no rows, if only requests of chosen processes are shown. */
+void without_rows_put(struct text_out *o, const struct breakdown_view *v,
+		      const struct breakdown_rows *rows);
+
 /* The last line of a first screen: "nothing lost; not measured: vfs, fs (this kernel); -v says
  * why". */
 void notes_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn);

@@ -209,6 +209,63 @@ static void print(char **text, bool json, enum by_key by, const struct devices *
 	fclose(f);
 }
 
+/* Of dm-0 and loop0, both on sda, dm-0 is shown as on disks without rows. */
+static void disks_without_rows_are_told(void **state)
+{
+	struct rq_row rows[ROWS];
+	const struct rq_row *shown[] = { &rows[4], &rows[3], &rows[5] };
+	struct device_tree t = { .rows = shown, .n_rows = 3 };
+	struct devices d;
+	char text[512];
+
+	(void)state;
+	fill_rows(rows);
+	assert_false(device_tree_without_rows_text(&t, text, sizeof(text)));
+	parse(&d, list_text);
+	t.devices = &d;
+	assert_true(device_tree_without_rows_text(&t, text, sizeof(text)));
+	assert_string_equal(text, "sda, below loop0; sda and sdb, below dm-0");
+	shown[2] = &rows[2];
+	assert_true(device_tree_without_rows_text(&t, text, sizeof(text)));
+	assert_string_equal(text, "sda, below loop0");
+	shown[2] = &rows[0];
+	assert_false(device_tree_without_rows_text(&t, text, sizeof(text)));
+	devices_done(&d);
+}
+
+/* Only where processes are chosen: elsewhere the disks below had no requests. */
+static void disks_without_rows_have_a_line(void **state)
+{
+	static const struct missing nothing;
+	struct breakdown_view v = { .layer = LAYER_OPS, .missing = &nothing };
+	struct rq_row rows[ROWS];
+	struct devices d;
+	struct snapshot sn = {
+		.rqs = &rows[3], .n_rqs = 3, .duration_ns = 1000 * MS, .devices = &d
+	};
+
+	(void)state;
+	parse(&d, list_text);
+	for (int i = 0; i < 4; i++) {
+		char *text;
+		size_t len;
+		FILE *f = open_memstream(&text, &len);
+
+		fill_rows(rows);
+		v.chosen.processes = i / 2;
+		v.form.detail = i % 2;
+		assert_int_equal(breakdown_text(f, &v, &sn, NULL, 0), 0);
+		fclose(f);
+		assert_int_equal(!!strstr(text,
+					  "\nno rows: sda and sdb, below dm-0; sda, below loop0 "
+					  "(requests of kernel threads\n"
+					  "  are filtered out)\n"),
+				 v.chosen.processes);
+		free(text);
+	}
+	devices_done(&d);
+}
+
 static void the_table_is_a_tree(void **state)
 {
 	struct devices d;
@@ -321,6 +378,8 @@ int main(void)
 		cmocka_unit_test(a_header_has_this_machine),
 		cmocka_unit_test(devices_are_merged),
 		cmocka_unit_test(hostile_lists),
+		cmocka_unit_test(disks_without_rows_are_told),
+		cmocka_unit_test(disks_without_rows_have_a_line),
 		cmocka_unit_test(the_table_is_a_tree),
 		cmocka_unit_test(json_has_parents),
 		cmocka_unit_test(disks_below_a_file_system),
