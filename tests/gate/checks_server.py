@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -30,6 +31,7 @@ from tool import Trace, ask_doctor
 import capture  # which tool.py has put into the path
 
 MS = 1_000_000
+FUSE, P9, SMB = 1, 2, 3  # protocols in recordings (docs/FORMAT.md)
 READS, DELAY_MS, SIZE = 11, 10, 4096
 NFS_DELAY_MS = 50  # each way
 JOIN_DISK_MS, JOIN_NET_MS = 20, 10  # the latter each way
@@ -207,9 +209,19 @@ def compare_recorded(gate: Gate, daemon: Fuser) -> None:
     gate.check("recorded", reads == READS and hidden not in whole.stderr, found=reads, wanted=READS,
                rows=len(rows), stderr=whole.stderr)
     read = capture.read(file)
-    sent = sum(read.names[capture.TEXT, r["op"]][1] == b"READ" and r["protocol"] == 1 for r in read.server_requests)
+    sent = sum(read.names[capture.TEXT, r["op"]][1] == b"READ" and r["protocol"] == FUSE for r in read.server_requests)
     gate.check("one_by_one", sent == READS, found=sent, wanted=READS)
     gate.check("hidden", str(daemon.point) not in part.stdout and hidden in part.stderr, stderr=part.stderr)
+
+
+def compare_ones(gate: Gate, protocol: str, number: int, file: Path) -> None:
+    """A recording has each request of this protocol that the report counts."""
+    rows = [r for r in report("--json", str(file))[0]["servers"] if r["protocol"] == protocol]
+    theirs = {r["op"]: r["count"] for r in rows}
+    read = capture.read(file)
+    ours = Counter(read.names[capture.TEXT, r["op"]][1].decode() for r in read.server_requests
+                   if r["protocol"] == number)
+    gate.check("one_by_one", sum(theirs.values()) > 0 and ours == theirs, ours=str(dict(ours)), theirs=str(theirs))
 
 
 SFTP = "/usr/lib/openssh/sftp-server"
@@ -298,6 +310,12 @@ def p9(gate: Gate) -> None:
     found = [(r["server"], r["errors"], r["sent_bytes"]) for r in rows]
     gate.check("rows", found == [("host", FILES, None)] and rows[0]["server_ns"] >= rows[0]["max_ns"] > 0,
                found=str(found), wanted=FILES)
+    recording = machine.scratch(gate.kept) / "server.ios"
+    with Record(recording):
+        for i in range(FILES):
+            with suppress(FileNotFoundError):
+                os.stat(f"/usr/share/doc/absent{i}")
+    compare_ones(gate, "9p", P9, recording)
 
 
 @suite("server.virtiofs", 300)
@@ -903,6 +921,10 @@ def smb(gate: Gate) -> None:
     with Trace("--fs", "cifs", "--by", "cache") as trace:
         read_cold(file)
     compare_cold(gate, "cold", trace, "cifs")
+    recording = machine.scratch(gate.kept) / "server.ios"
+    with Record(recording):
+        fileio.read_at(file, range(0, READS * SIZE, SIZE), SIZE, os.O_DIRECT)
+    compare_ones(gate, "smb", SMB, recording)
 
 
 def ksmbd_mounted(gate: Gate, export: Path) -> Path:
