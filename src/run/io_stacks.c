@@ -56,8 +56,11 @@ static void file_give_up(struct stack_run *r, const struct unwind_key *key)
 static void on_file(void *arg, const struct sent_stack_file *f)
 {
 	struct stack_run *r = arg;
+	int err = stack_deputy_ask(&r->deputy, f);
 
-	if (stack_deputy_ask(&r->deputy, f))
+	if (err == -EAGAIN)
+		session_unwind_forget(r->session, &f->key); /* the next stack there asks again */
+	else if (err)
 		file_give_up(r, &f->key);
 }
 

@@ -228,11 +228,18 @@ static int failed(struct stack_deputy *d)
 	return -EPIPE;
 }
 
+/* Never waits: the deputy may itself wait until its answers are read. A question is shorter than a
+ * page, so a stream socket takes all of it or nothing. -EAGAIN: too many have no answer yet. */
 static int ask(struct stack_deputy *d, const struct question *q)
 {
+	ssize_t n;
+
 	if (d->pid <= 0)
 		return -EPIPE;
-	return write_all(d->fd, q, sizeof(*q)) ? 0 : failed(d);
+	n = send(d->fd, q, sizeof(*q), MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return -EAGAIN;
+	return n == sizeof(*q) ? 0 : failed(d);
 }
 
 int stack_deputy_ask_all(struct stack_deputy *d, unsigned int pid)
@@ -338,9 +345,13 @@ int stack_deputy_name(struct stack_deputy *d, unsigned long long frame, struct f
 {
 	struct question q = { .about = ABOUT_NAME, .frame = frame };
 	bool named = false;
-	int err = ask(d, &q), res;
+	int asked = -EAGAIN, res;
 
-	while (!err && !named) {
+	while (!named) {
+		if (asked)
+			asked = ask(d, &q);
+		if (asked && asked != -EAGAIN)
+			return asked;
 		res = answer_read(d, WAIT_MS);
 		if (res < 0)
 			return res;
@@ -350,8 +361,6 @@ int stack_deputy_name(struct stack_deputy *d, unsigned long long frame, struct f
 		if (named)
 			memcpy(ret_name, d->got + sizeof(struct answer), sizeof(*ret_name));
 	}
-	if (err)
-		return err;
 	ret_name->function[FRAME_TEXT - 1] = ret_name->source[FRAME_TEXT - 1] = '\0';
 	return 0;
 }

@@ -56,7 +56,8 @@ int stack_deputy_ask_all(struct stack_deputy *d, unsigned int pid);
 typedef void stack_table_fn(void *arg, const struct stack_table *t);
 int stack_deputy_wait_all(struct stack_deputy *d, stack_table_fn *fn, void *arg);
 
-/* Asks for the table of a file. Returns 0 or -errno. */
+/* Asks for the table of a file. Returns 0 or -errno; -EAGAIN: too many questions have no answer
+ * yet. */
 int stack_deputy_ask(struct stack_deputy *d, const struct sent_stack_file *file);
 
 /* Calls @fn for each table that has come. Does not wait. Returns 0 or -errno; then the deputy has

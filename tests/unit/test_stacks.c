@@ -207,6 +207,30 @@ static void the_deputy(void **state)
 	assert_int_equal(stack_deputy_ask(&d, &of), -EPIPE);
 }
 
+/* Nobody waits for the other one if questions are more than the sockets hold. */
+static void the_deputy_is_asked_too_much(void **state)
+{
+	struct sent_stack_file of = own_code();
+	struct stack_deputy d;
+	struct frame_name name;
+	struct got got = {};
+	unsigned int asked = 0;
+
+	(void)state;
+	assert_int_equal(stack_deputy_start(&d), 0);
+	while (!stack_deputy_ask(&d, &of))
+		asked++;
+	assert_in_range(asked, 10, 100000);
+	assert_int_equal(stack_deputy_ask(&d, &of), -EAGAIN);
+	assert_int_equal(stack_deputy_name(&d,
+					   STACK_FRAME(1ULL, place_of((uintptr_t)function_to_find)),
+					   &name, on_table, &got),
+			 0);
+	assert_string_equal(name.function, "function_to_find");
+	assert_true(got.n >= asked);
+	stack_deputy_end(&d);
+}
+
 static struct stack_frame frame(const char *function, const char *library)
 {
 	return (struct stack_frame){ .function = (char *)function, .library = (char *)library };
@@ -426,9 +450,13 @@ static void text_of_stacks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_table_of_this_file), cmocka_unit_test(hostile_files),
-		cmocka_unit_test(the_deputy),           cmocka_unit_test(own_code_is_known),
-		cmocka_unit_test(rows_by_function),     cmocka_unit_test(samples_have_no_bias),
+		cmocka_unit_test(a_table_of_this_file),
+		cmocka_unit_test(hostile_files),
+		cmocka_unit_test(the_deputy),
+		cmocka_unit_test(the_deputy_is_asked_too_much),
+		cmocka_unit_test(own_code_is_known),
+		cmocka_unit_test(rows_by_function),
+		cmocka_unit_test(samples_have_no_bias),
 		cmocka_unit_test(text_of_stacks),
 	};
 
