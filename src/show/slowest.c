@@ -47,7 +47,18 @@ static void put_who(struct text_out *o, const struct breakdown_view *v, const st
 	put_line(o, v, line);
 }
 
-/* "command python3 report.py", whole with -v. */
+/* A line that a command line may make long: cut, or with -v whole, in several lines. */
+static void put_long(struct text_out *o, const struct breakdown_view *v, const char *text)
+{
+	if (v->form.detail) {
+		text_fill(o, ' ', 3);
+		text_wrap(o, text, 3, 5, view_cut(v));
+	} else {
+		put_line(o, v, text);
+	}
+}
+
+/* "command python3 report.py" */
 static void put_command(struct text_out *o, const struct breakdown_view *v, const struct slow_op *r)
 {
 	size_t cap = r->command ? TEXT_SAFE_CAP(strlen(r->command)) : 0;
@@ -57,12 +68,7 @@ static void put_command(struct text_out *o, const struct breakdown_view *v, cons
 		return;
 	strcpy(safe, "command ");
 	text_safe(safe + strlen(safe), cap, r->command);
-	if (v->form.detail) {
-		text_fill(o, ' ', 3);
-		text_wrap(o, safe, 3, 5, view_cut(v));
-	} else {
-		put_line(o, v, safe);
-	}
+	put_long(o, v, safe);
 	free(safe);
 }
 
@@ -232,7 +238,7 @@ static void put_by(struct text_out *o, const struct breakdown_view *v, const str
 		strcpy(line + n, ": ");
 		text_safe(line + n + 2, cap, r->by_command);
 	}
-	put_line(o, v, line);
+	put_long(o, v, line);
 	free(line);
 }
 
