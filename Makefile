@@ -141,6 +141,11 @@ $(O)/explain_judge: tests/bench/explain_judge.c $(O)/libiostrata.a Makefile
 	@echo "  BENCH $@"
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(O)/libiostrata.a $(LIBS) -o $@
 
+# How often explain over hosts is right; see its head.
+$(O)/fleet_judge: tests/bench/fleet_judge.c $(O)/libiostrata.a Makefile
+	@echo "  BENCH $@"
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(O)/libiostrata.a $(LIBS) -o $@
+
 $(O)/records: tests/records.c $(O)/libiostrata.a Makefile
 	@echo "  TEST  $@"
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(O)/libiostrata.a $(LIBS) -o $@

@@ -3,15 +3,16 @@
  * records.c - makes a recording without a kernel: for what needs a long one, or a small one of
  * every kind of record.
  *
- * records [-h HOST] [-k KERNEL] [-s SEED] [-g GAP] [-r SECONDS] [-x] [-o] FILE N
- * records FILE N SEED [OP STRATUM PERCENT]
+ * records [-h HOST] [-k KERNEL] [-d MODEL] [-s SEED] [-g GAP] [-r SECONDS] [-x] [-o] FILE N
+ * records [-h HOST] [-k KERNEL] [-d MODEL] FILE N SEED [OP STRATUM PERCENT]
  * records -c CAUSE [-s SEED] [-m] FILE N
  * records -n SIDE [-h HOST] [-r SECONDS] [-x] FILE N
  *
  * N operations of THREADS threads in FILES files, the kinds and the times all over the place, and a
  * request for each tenth. Always the same for the same arguments. FILE must not exist. -g makes the
  * times between operations GAP times as long. -r sets the clock of the day SECONDS later. -x gives
- * files, the container and servers hostile names. -o makes the strata of an operation take turns.
+ * files, the container and servers hostile names. -d gives the disk a model. -o makes the strata of
+ * an operation take turns.
  *
  * With SEED: a steady load, whose times wander together for some 50 ms as on a real machine, with a
  * request for each operation; STRATUM of operations OP is longer by PERCENT, and if that is
@@ -47,7 +48,8 @@ static const char header[] =
 	"\"write\","
 	"\"open\",\"fsync\"],"
 	"\"devices\":[{\"name\":\"loop3\",\"dev\":\"7:3\",\"on\":[]}],\"mounts\":[{\"dev\":\"7:3\","
-	"\"type\":\"ext4\",\"source\":\"/dev/loop3\",\"root\":\"/\",\"point\":\"/made\"}]}";
+	"\"type\":\"ext4\",\"source\":\"/dev/loop3\",\"root\":\"/\",\"point\":\"/"
+	"made\",\"options\":\"rw,noatime\"}],\"disks\":[%s]}";
 
 /* Names that a careless format would take for more than text. */
 static const char *const hostile[] = {
@@ -76,6 +78,7 @@ struct planted {
 /* The recording to make. */
 struct made {
 	const char *host, *kernel;
+	const char *model; /* of the disk; NULL: none */
 	const char *cause; /* NULL: not the load of planted.h */
 	const char *side;  /* of NFS; NULL: none */
 	uint64_t seed, gap, later_s;
@@ -392,7 +395,8 @@ static void nfs_put(struct writer *w, const struct made *m, uint64_t i)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: records [-h HOST] [-k KERNEL] [-s SEED] [-g GAP] [-r SECONDS] [-x] "
+	fprintf(stderr, "usage: records [-h HOST] [-k KERNEL] [-d MODEL] [-s SEED] [-g GAP] [-r "
+			"SECONDS] [-x] "
 			"[-o] FILE N\n"
 			"       records FILE N SEED [OP STRATUM PERCENT]\n"
 			"       records -c CAUSE [-s SEED] [-m] FILE N\n"
@@ -460,11 +464,16 @@ static void end_put(struct writer *w, const struct made *m, uint64_t n)
 static int make(const struct made *m, const char *file, uint64_t n)
 {
 	struct writer w = {};
-	char begin[1024];
+	char begin[1536], disk[256] = "";
 	int fd;
 
+	if (m->model)
+		snprintf(disk, sizeof(disk),
+			 "{\"dev\":\"7:3\",\"model\":\"%s\",\"firmware\":\"1.0\","
+			 "\"scheduler\":\"none\",\"celsius\":41,\"celsius_limit\":70}",
+			 m->model);
 	snprintf(begin, sizeof(begin), header, m->kernel, m->host, m->host,
-		 (1700000000ULL + m->later_s) * 1000000000);
+		 (1700000000ULL + m->later_s) * 1000000000, disk);
 	fd = open(file, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (fd < 0 || writer_begin(&w, fd, m->cause ? planted_header : begin)) {
 		perror(file);
@@ -492,13 +501,15 @@ static int options_read(struct made *m, int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "h:k:s:g:r:xoc:mn:")) != -1) {
+	while ((opt = getopt(argc, argv, "h:k:d:s:g:r:xoc:mn:")) != -1) {
 		if (opt == 'h')
 			m->host = optarg;
 		else if (opt == 'n')
 			m->side = optarg;
 		else if (opt == 'k')
 			m->kernel = optarg;
+		else if (opt == 'd')
+			m->model = optarg;
 		else if (opt == 's')
 			random_state += m->seed = strtoull(optarg, NULL, 10);
 		else if (opt == 'g')

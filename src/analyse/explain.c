@@ -10,14 +10,12 @@
 #include <string.h>
 
 #include "analyse/explain_scan.h"
+#include "analyse/time_counts.h"
 #include "base/reason.h"
 #include "base/snapshot.h"
 
 enum {
 	LOOK_EVENTS = 32768,
-	/* times, each with so many leading bits: within 0.1 % */
-	TIME_BITS = 10,
-	TIMES = (64 - TIME_BITS + 1) << TIME_BITS,
 	TABLE = 4 * SCAN_VALUES,
 };
 
@@ -29,7 +27,7 @@ enum { REQUESTS_LOOKED_AT = 64 }; /* of one operation, for their disks */
 
 /* The first pass. */
 struct first {
-	uint64_t *times;              /* how many took so long; owned */
+	struct time_counts times;
 	struct stored_event *slowest; /* 2 * SCAN_SLOWEST; owned */
 	size_t n_slowest;
 	uint64_t floor_ns; /* as long ones only can be among the slowest */
@@ -50,45 +48,29 @@ struct second {
 	int err;
 };
 
-static unsigned int time_index(uint64_t ns)
+bool explain_means(const struct explain_conf *conf, const struct recording *rec,
+		   struct stored_event *ev)
 {
-	unsigned int shift;
-
-	if (ns < 1 << TIME_BITS)
-		return ns;
-	shift = 63 - __builtin_clzll(ns) - TIME_BITS;
-	return ((shift + 1) << TIME_BITS) + (ns >> shift) - (1 << TIME_BITS);
-}
-
-/* The longest time with this index. */
-static uint64_t time_longest(unsigned int index)
-{
-	unsigned int shift;
-
-	if (index < 1 << TIME_BITS)
-		return index;
-	shift = (index >> TIME_BITS) - 1;
-	return (((index & ((1 << TIME_BITS) - 1)) + (1ULL << TIME_BITS) + 1) << shift) - 1;
-}
-
-/* Whether @ev is looked at. */
-static bool is_meant(const struct scan *s, struct stored_event *ev)
-{
-	const struct explain_conf *conf = s->conf;
 	uint64_t end = stored_event_end(ev);
 	const char *disk;
 
-	if (end < s->rec->from_ns || end >= s->rec->to_ns)
+	if (end < rec->from_ns || end >= rec->to_ns)
 		return false;
 	if (ev->kind == CHUNK_OPS) {
 		if (ev->op.kind >= OP_N || !(conf->kinds >> ev->op.kind & 1))
 			return false;
 	} else {
-		disk = conf->disk ? catalog_device(&s->rec->catalog, ev->request.dev) : NULL;
+		disk = conf->disk ? catalog_device(&rec->catalog, ev->request.dev) : NULL;
 		if (conf->kinds || (conf->disk && (!disk || strcmp(disk, conf->disk) != 0)))
 			return false;
 	}
-	return !conf->passes || conf->passes(conf->arg, s->rec, ev);
+	return !conf->passes || conf->passes(conf->arg, rec, ev);
+}
+
+/* Whether @ev is looked at. */
+static bool is_meant(const struct scan *s, struct stored_event *ev)
+{
+	return explain_means(s->conf, s->rec, ev);
 }
 
 static int compare_slowest(const void *a, const void *b)
@@ -126,7 +108,7 @@ static int first_event(struct scan *s, void *pass, struct stored_event *ev)
 		return err;
 	total = stored_event_total(ev); /* the filter may have changed it */
 	s->e->n++;
-	p->times[time_index(total)]++;
+	time_counts_add(&p->times, total);
 	start = ev->kind == CHUNK_OPS ? ev->op.start_ns : ev->request.q_ns;
 	p->last_ns = start > p->last_ns ? start : p->last_ns;
 	starts_add(&s->starts, start);
@@ -136,20 +118,6 @@ static int first_event(struct scan *s, void *pass, struct stored_event *ev)
 	if (offset < INT64_MAX && offset > s->max_offset)
 		s->max_offset = offset;
 	slowest_add(p, ev, total);
-	return 0;
-}
-
-/* The longest time of the fastest @part of all. */
-static uint64_t time_within(const struct first *p, uint64_t n, double part)
-{
-	double beyond = (1 - part) * n + 1e-6;
-	uint64_t above = 0;
-
-	for (unsigned int i = TIMES; i--;) {
-		above += p->times[i];
-		if (above > beyond)
-			return time_longest(i);
-	}
 	return 0;
 }
 
@@ -589,9 +557,9 @@ static int first_end(struct scan *s, struct first *p, struct second *second)
 	size_t n = 0;
 
 	e->threshold_ns = s->conf->percentile > 0 && e->n
-				  ? time_within(p, e->n, s->conf->percentile / 100)
+				  ? time_counts_within(&p->times, s->conf->percentile / 100)
 				  : s->conf->above_ns;
-	e->window_ns = e->n ? time_within(p, e->n, 0.5) : 0;
+	e->window_ns = e->n ? time_counts_within(&p->times, 0.5) : 0;
 	if (episodes_note(s))
 		return -ENOMEM;
 	explain_beside_finish(&s->beside, e->window_ns);
@@ -605,8 +573,9 @@ static int first_end(struct scan *s, struct first *p, struct second *second)
 	if (s->idle_unit_ns < e->window_ns / 8)
 		s->idle_unit_ns = e->window_ns / 8;
 	for (int i = 0; i < PHASE_LEVELS; i++)
-		s->levels_ns[i] = e->n && i + 1 < PHASE_LEVELS ? time_within(p, e->n, levels[i])
-							       : e->threshold_ns;
+		s->levels_ns[i] = e->n && i + 1 < PHASE_LEVELS
+					  ? time_counts_within(&p->times, levels[i])
+					  : e->threshold_ns;
 	s->n_phases = e->n < PHASE_CELLS ? e->n : PHASE_CELLS;
 	s->n_phases = s->n_phases ? s->n_phases : 1;
 	s->n_trend = explain_trend_groups(e->n);
@@ -647,14 +616,14 @@ static int first_pass(struct scan *s, struct second *second, FILE *f, const char
 		      struct reason *why)
 {
 	struct first p = {
-		.times = calloc(TIMES, sizeof(*p.times)),
 		.slowest = calloc(2UL * SCAN_SLOWEST, sizeof(*p.slowest)),
 	};
 	int got = pass_begin(s, f, name, why);
 
 	if (!got) {
 		describe(s->e, s->rec);
-		if (!p.times || !p.slowest || explain_beside_init(&s->beside, s->base_ns) ||
+		if (time_counts_init(&p.times) || !p.slowest ||
+		    explain_beside_init(&s->beside, s->base_ns) ||
 		    starts_init(&s->starts, s->base_ns) || explain_holders_init(&s->holders))
 			got = reason_no_memory(why);
 	}
@@ -670,7 +639,7 @@ static int first_pass(struct scan *s, struct second *second, FILE *f, const char
 		if (first_end(s, &p, second))
 			got = reason_no_memory(why);
 	}
-	free(p.times);
+	time_counts_done(&p.times);
 	free(p.slowest);
 	return got;
 }

@@ -154,6 +154,11 @@ struct explain {
 	bool is_sampled;    /* uncovered is from a sample of the slow ones */
 };
 
+/* Whether @ev, an event of @rec, is of the kind and in the part of time to look at, and passes the
+ * filter. */
+bool explain_means(const struct explain_conf *conf, const struct recording *rec,
+		   struct stored_event *ev);
+
 /*
  * Reads @f, a recording called @name in messages, twice. 0; 1 with @why: it is damaged, and @e is
  * about the part before; -1 with @why. @e is all 0 at first; explain_done() in any case.

@@ -656,6 +656,19 @@ static int split_command(struct parse *p, int argc, char **argv)
 	return argc;
 }
 
+/* The argument after one with many values has taken no value so far: it takes the last one. */
+static int last_taken(struct parse *p)
+{
+	const struct opt *a = p->next_arg;
+
+	if (!a || !a->arg || !a->many || !a[1].arg || p->res->n_rest < 1)
+		return 0;
+	p->next_arg++;
+	if (p->res->n_rest < 2)
+		return fail(p, NULL, "%s is missing", p->next_arg->arg);
+	return store(p, p->next_arg++, 0, p->res->rest[--p->res->n_rest]);
+}
+
 static int check_command(struct parse *p)
 {
 	const struct opt *a = p->next_arg;
@@ -681,5 +694,6 @@ int opts_parse(const struct opt_table *t, int argc, char **argv, void *out, stru
 	err = parse_init(&p);
 	while (!err && (val = getopt_long(argc, argv, p.shorts, p.longs, NULL)) != -1)
 		err = parse_one(&p, val, argv);
+	err = err ? err : last_taken(&p);
 	return err ? err : check_command(&p);
 }

@@ -111,8 +111,10 @@ struct opt {
 	const char *no_number; /* of a number: the hint for a value that is none */
 	uint64_t min, max;     /* for uint and duration (ns); max 0: no limit */
 	bool required;         /* the argument must be given */
-	bool many;             /* the last argument: its values go to .rest */
-	bool no_duration;      /* an argument of text: left out if the word is a duration */
+	/* Its values go to .rest. It is the last argument, or the last but one, which then takes
+	 * the last value. */
+	bool many;
+	bool no_duration; /* an argument of text: left out if the word is a duration */
 };
 
 struct opt_group {

@@ -157,6 +157,8 @@ static void put_mounts(struct json *j)
 		json_put_string(j, "source", m->source);
 		json_put_string(j, "root", m->root);
 		json_put_string(j, "point", m->point);
+		json_put_string(j, "options", m->options);
+		json_put_string(j, "fs_options", m->fs_options);
 		json_put_end(j, '}');
 	}
 	json_put_end(j, ']');
@@ -242,6 +244,7 @@ static void put_header(struct json *j, const struct header_run *run)
 	put_missing(j, run->missing);
 	put_kinds(j, "vfs_ops", run->vfs_kinds);
 	header_put_devices(j);
+	header_put_disks(j);
 	put_mounts(j);
 	json_put_end(j, '}');
 }
@@ -376,6 +379,10 @@ static int mounts_parse(struct header *h, const json_t *list)
 			err = member_text(one, "point", &m->point);
 		if (!err)
 			err = member_text(one, "source", &m->source);
+		if (!err)
+			err = member_text(one, "options", &m->options);
+		if (!err)
+			err = member_text(one, "fs_options", &m->fs_options);
 	}
 	return err;
 }
@@ -424,6 +431,8 @@ int header_parse(struct header *h, const char *text, size_t len)
 		err = -ENOMEM;
 	else
 		err = mounts_parse(h, json_object_get(j, "mounts"));
+	if (!err)
+		err = header_parse_disks(&h->disks, json_object_get(j, "disks"));
 	header_parse_devices(&h->devices, json_object_get(j, "devices"));
 	for (int st = 0; st < ST_N && !err; st++)
 		err = member_text(missing, stratum_name(st), &h->stratum[st]);
@@ -475,9 +484,12 @@ void header_done(struct header *h)
 		free(h->mounts[i].type);
 		free(h->mounts[i].point);
 		free(h->mounts[i].source);
+		free(h->mounts[i].options);
+		free(h->mounts[i].fs_options);
 	}
 	free(h->mounts);
 	devices_done(&h->devices);
+	header_disks_done(&h->disks);
 	for (int k = 0; k < MISSING_IN_N; k++)
 		free(h->missing[k]);
 	for (int st = 0; st < ST_N; st++)
@@ -563,6 +575,7 @@ static void put_ending(struct json *j, const struct ending *e, const char *how)
 	json_put_uint(j, "dropped_ops", e->dropped_ops);
 	json_put_uint(j, "dropped_requests", e->dropped_requests);
 	put_servers(j, e);
+	ending_put_disks(j);
 	json_put_end(j, '}');
 }
 
@@ -676,6 +689,7 @@ void ending_done(struct ending *e)
 		free(e->servers[i].hist.bins);
 	}
 	free(e->servers);
+	header_disks_done(&e->disks);
 	e->servers = NULL;
 	e->n_servers = 0;
 }
@@ -703,6 +717,8 @@ int ending_parse(struct ending *ret_ending, const char *text, size_t len)
 		e.lost[i] = member_number(lost, lost_name(i));
 	e.missed = member_number(lost, "missed");
 	err = servers_parse(&e, json_object_get(j, "servers"));
+	if (!err)
+		err = header_parse_disks(&e.disks, json_object_get(j, "disks"));
 	json_decref(j);
 	if (err)
 		ending_done(&e);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/machine.h"
+#include "capture/header_disks.h"
 #include "event.h"
 #include "host/devices.h"
 #include "host/mounts.h"
@@ -24,6 +25,7 @@ struct snapshot;
 struct header_mount {
 	unsigned int dev;            /* major << 20 | minor */
 	char *type, *point, *source; /* owned; NULL: not in the recording */
+	char *options, *fs_options;  /* likewise */
 };
 
 /* Figures that may be missing, other than strata. */
@@ -57,7 +59,8 @@ struct header {
 	bool has_device_bytes;       /* operations have device_bytes */
 	struct header_mount *mounts; /* owned */
 	size_t n_mounts;
-	struct devices devices; /* when the recording began */
+	struct devices devices;    /* when the recording began */
+	struct header_disks disks; /* likewise */
 };
 
 /* Why a recording was written, in the header of a recording of watch. */
@@ -107,6 +110,7 @@ struct ending {
 	 * Their keys have no dev and no bucket. */
 	struct server_row *servers;
 	size_t n_servers;
+	struct header_disks disks; /* read only: temperatures at the end */
 };
 
 char *ending_text(const struct ending *e, const char *how);

@@ -6,6 +6,7 @@
 #include "base/names.h"
 #include "base/protocols.h"
 #include "capture/header.h"
+#include "capture/header_disks.h"
 #include "capture/stored.h"
 
 static const struct member lost_members[] = {
@@ -84,6 +85,8 @@ static const struct member mount_members[] = {
 	{ "root", MEMBER_TEXT, .what = "directory of the file system at the mount",
 	  .null = "not known" },
 	{ "point", MEMBER_TEXT, .what = "directory of the mount" },
+	{ "options", MEMBER_TEXT, .what = "options of the mount", .null = "none" },
+	{ "fs_options", MEMBER_TEXT, .what = "options of the file system", .null = "none" },
 	{}
 };
 static const struct object mount_object = { NULL, "a mount", mount_members };
@@ -108,6 +111,8 @@ static const struct member header_members[] = {
 	{ "vfs_ops", MEMBER_ASCII, .what = "kinds of operations whose time in the VFS is measured",
 	  .words = &op_words, .list = 1, .item = "a kind of operations" },
 	{ "devices", MEMBER_OBJECT, .what = "block devices", .object = &device_object, .list = 1 },
+	{ "disks", MEMBER_OBJECT, .what = "what sysfs tells of the disks",
+	  .object = &header_disk_object, .list = 1 },
 	{ "mounts", MEMBER_OBJECT, .what = "mounted file systems", .object = &mount_object,
 	  .list = 1 },
 	{}
@@ -178,6 +183,9 @@ static const struct member end_members[] = {
 	{ "servers", MEMBER_OBJECT, .what = "requests of file systems to servers and daemons",
 	  .only = "if there were any, and if the file has all of the run", .object = &server_object,
 	  .list = 1 },
+	{ "disks", MEMBER_OBJECT,
+	  .what = "the drives with a sensor, as they were at the end of the recording",
+	  .object = &ending_disk_object, .list = 1 },
 	{}
 };
 static const struct object end_object = { "end", "the last chunk of a whole recording",

@@ -1,41 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* explain.c - properties that slow operations of a recording share, and the others lack. */
+/* explain.c - properties that slow operations of a recording share, and the others lack; of several
+ * recordings see explain_hosts.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyse/condition.h"
-#include "analyse/explain.h"
 #include "base/reason.h"
 #include "base/text.h"
 #include "capture/recording.h"
-#include "common/recording_filter.h"
+#include "cmd/explain.h"
 #include "host/newfile.h"
 #include "run/cmd.h"
 #include "run/filters.h"
 #include "run/run.h"
 #include "show/explain.h"
-#include "show/progress.h"
 #include "trace/syscalls.h"
 
 enum { SLOWEST_SHOWN = 5 };
-
-struct explain_cmd {
-	/* options */
-	const char *file, *text, *output;
-	struct recording_part part;
-	struct recording_filter filter;
-	int detail;
-	bool json;
-	/* state */
-	struct condition condition;
-	struct explain_conf conf;
-	struct explain result;
-	struct progress progress;
-	FILE *out;
-};
 
 static const struct opt form_opts[] = {
 	{ 'v', "verbose", OPT_TIMES(struct explain_cmd, detail),
@@ -57,9 +40,10 @@ static const struct opt_group groups[] = {
 
 static const struct opt args[] = {
 	{ .arg = "FILE",
-	  OPT_STRING(struct explain_cmd, file),
+	  .type = OPT_TYPE_STRING,
 	  .required = true,
-	  .help = "a recording" },
+	  .many = true,
+	  .help = "a recording; or several, or directories with recordings, to find bad hosts" },
 	{ .arg = "CONDITION",
 	  OPT_STRING(struct explain_cmd, text),
 	  .required = true,
@@ -74,6 +58,9 @@ static const struct opt_example examples[] = {
 	{ "iostrata explain trace.ios 'any>p99.9' --from 10 --to 20",
 	  "only ten seconds of the recording" },
 	{ "iostrata explain trace.ios 'request vda>p99'", "slow requests of a disk" },
+	{ "iostrata explain day/*.ios 'fsync>p99'",
+	  "which host, disk model or kernel is worse than the others" },
+	{ "iostrata explain day 'any>p99.9'", "likewise, all recordings in a directory" },
 	{ "iostrata explain -j trace.ios 'fsync>p99' | jq '.findings[].text'", "for a program" },
 	{},
 };
@@ -84,7 +71,9 @@ static const struct opt_table table = {
 	.about = "Looks for properties that set the slow operations apart from others of the same "
 		 "kind: file, process, offset, other I/O at the same time, and more. A property is "
 		 "shown only if chance does not explain how many slow operations have it. Each "
-		 "finding ends with the command that shows such operations.",
+		 "finding ends with the command that shows such operations. Of several "
+		 "recordings, looks for bad hosts, and for what bad hosts have in common: disk "
+		 "model, firmware, kernel, mount option, cgroup and more.",
 	.groups = groups,
 	.args = args,
 	.examples = examples,
@@ -125,15 +114,14 @@ static int resolve(struct explain_cmd *o, struct reason *why)
 	struct filters *given = &o->filter.given;
 	char looked_for[FILTERS_TEXT];
 
-	if (!strchr(o->text, '>') && strchr(o->file, '>'))
-		return reason_set(why, EXIT_USAGE, "'%.60s' is a condition: FILE stands before it",
-				  o->file);
 	if (condition_parse(o->text, CONDITION_RECORDED, &o->condition, why) ||
 	    filters_ops(given, why) || recording_part_check(&o->part, why))
 		return -1;
 	if (!o->condition.ops && filters_check_requests(given, "request", why))
 		return -1;
-	if (is_pipe(o->file)) {
+	for (size_t i = 0; i < o->n_files; i++) {
+		if (!is_pipe(o->files[i]))
+			continue;
 		reason_set(why, EXIT_USAGE,
 			   "explain reads a recording twice, and a pipe can be read only once");
 		return reason_hint(why, "write the recording to a file first: -o FILE");
@@ -159,8 +147,7 @@ static int resolve(struct explain_cmd *o, struct reason *why)
 	return 0;
 }
 
-/* The user's filters, except for filters replaced by the finding or the condition. */
-static void put_filters(FILE *f, const struct explain_cmd *o, const char *option)
+void explain_put_filters(FILE *f, const struct explain_cmd *o, const char *option)
 {
 	struct filters given = o->filter.given;
 	char text[FILTERS_TEXT];
@@ -221,7 +208,7 @@ static char *command(const void *arg, const struct explain_finding *found)
 		option = NULL; /* these choose no requests */
 	fprintf(f, "iostrata report");
 	text_shell_word(f, o->file);
-	put_filters(f, o, option);
+	explain_put_filters(f, o, option);
 	if (o->conf.disk && !(option && !strcmp(option, "-d"))) {
 		fprintf(f, " -d");
 		text_shell_word(f, o->conf.disk);
@@ -293,6 +280,18 @@ static int explain_file(struct explain_cmd *o)
 	return got ? got : status;
 }
 
+/* The condition comes last. */
+static int given_check(const struct explain_cmd *o, const struct opts_result *res,
+		       struct reason *why)
+{
+	for (int i = 0; i < res->n_rest && !strchr(o->text, '>'); i++)
+		if (strchr(res->rest[i], '>'))
+			return reason_set(why, EXIT_USAGE,
+					  "'%.60s' is a condition: FILE stands before it",
+					  res->rest[i]);
+	return 0;
+}
+
 static int explain(int argc, char **argv)
 {
 	struct explain_cmd o = {};
@@ -303,8 +302,13 @@ static int explain(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	interrupt_catch();
-	status = resolve(&o, &why) ? cmd_fail(&why) : explain_file(&o);
+	if (given_check(&o, &res, &why) || explain_files_set(&o, res.rest, res.n_rest, &why) ||
+	    resolve(&o, &why))
+		status = cmd_fail(&why);
+	else
+		status = o.file ? explain_file(&o) : explain_hosts(&o);
 	explain_done(&o.result);
+	explain_files_done(&o);
 	recording_filter_done(&o.filter);
 	if (o.out)
 		newfile_close(o.out, o.output, status == EXIT_FAILED || status == EXIT_USAGE);

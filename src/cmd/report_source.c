@@ -35,6 +35,7 @@ static void header_move(struct report_source *s, struct recording *rec)
 	s->header = *from;
 	s->header.n_mounts = 0;
 	s->header.mounts = NULL;
+	s->header.disks = (struct header_disks){};
 	s->header.devices = (struct devices){}; /* report_source_end() adds them */
 	s->header.trigger = NULL;
 	s->header.host = from->host ? strdup(from->host) : NULL; /* rows need it, too */

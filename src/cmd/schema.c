@@ -10,13 +10,14 @@
 #include "show/breakdown_members.h"
 #include "show/compare.h"
 #include "show/explain.h"
+#include "show/fleet.h"
 #include "show/page_json.h"
 #include "top/top_print.h"
 
 /* All schemas. Each is a struct NAME_schema. */
 #define SCHEMAS(of)                                                                                \
-	of(breakdown) of(events) of(joined) of(top) of(funcs) of(compare) of(explain) of(doctor)   \
-		of(capture) of(parquet) of(page)
+	of(breakdown) of(events) of(joined) of(top) of(funcs) of(compare) of(explain) of(fleet)    \
+		of(doctor) of(capture) of(parquet) of(page)
 
 #define SCHEMA_ID(name)      SCHEMA_##name,
 #define SCHEMA_CHOICE(name)  { #name, SCHEMA_##name },

@@ -49,10 +49,12 @@ static bool mount_parse(struct mount *m, char *line)
 	m->dev = DEV_OF(major, minor);
 	m->root = next_word(&line);
 	m->point = next_word(&line);
+	m->options = next_word(&line);
 	while (line && strcmp(next_word(&line), "-") != 0)
 		;
 	m->type = next_word(&line);
 	m->source = next_word(&line);
+	m->fs_options = next_word(&line);
 	return true;
 }
 

@@ -14,6 +14,8 @@ struct mount {
 	const char *point;
 	const char *type;
 	const char *source;
+	const char *options;    /* of the mount, as "rw,noatime" */
+	const char *fs_options; /* of its file system, as "rw,data=ordered" */
 };
 
 struct mounts {

@@ -30,6 +30,11 @@ extern const struct schema explain_schema;
 /* The result in some sentences; raw. The caller frees the result; NULL if out of memory. */
 char *explain_answer(const struct explain_view *v);
 
+/* The @i-th sentence about all operations, before any finding: how many were slow, and for what
+ * they waited. "" if there is none. Raw. The caller frees the result; NULL if out of memory. */
+enum { EXPLAIN_OPENING = 2 };
+char *explain_opening(const struct explain_view *v, int i);
+
 /* The @i-th thing that the recording does not tell, or NULL if there is no more. Raw, for
  * free(). */
 char *explain_missing(const struct explain *e, size_t i);

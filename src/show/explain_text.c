@@ -116,7 +116,8 @@ static void say_slow(FILE *f, const struct explain_view *v)
 	double slow = 0, others = 0;
 
 	if (!e->n) {
-		fprintf(f, "This recording has no matching %s%s%s.", v->noun,
+		fprintf(f, "%s no matching %s%s%s.",
+			e->name ? "This recording has" : "These recordings have", v->noun,
 			v->conf->disk ? " of " : "", v->conf->disk ? v->conf->disk : "");
 		return;
 	}
@@ -205,6 +206,11 @@ static char *said(say_fn *say, const struct explain_view *v)
 		return text;
 	free(text);
 	return NULL;
+}
+
+char *explain_opening(const struct explain_view *v, int i)
+{
+	return said(answer_says[i], v);
 }
 
 char *explain_answer(const struct explain_view *v)

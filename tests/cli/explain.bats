@@ -52,6 +52,82 @@ setup_file() {
 	[[ $(awk '{ print ($2 + 0 > 1) ($5 + 0 > 5) }' "$tmp/told" | xargs) == "11 11 01" ]] || { cat "$tmp/told"; false; }
 }
 
+hosts_make() { # DIR: the hosts db1 to db23 with models A, B and C; fsyncs are slow on hosts with C
+	local i model
+	mkdir "$1"
+	for i in {1..23}; do
+		model=$(cut -c $((i % 3 + 1)) <<<ABC)
+		# shellcheck disable=SC2046 # three words or none
+		"$made/records" -h "db$i" -k "6.$((i % 2)).1" -d "$model" "$1/$i.ios" 2003 "$i" \
+			$([[ $model == C ]] && echo "fsync device 300")
+	done
+}
+
+@test "explain: of many hosts, the bad disk model is named first, with a command" {
+	local command
+	cd "$tmp"
+	hosts_make day
+	expect 0 explain day/*.ios 'fsync>p99'
+	fits_80_columns <(grep -v '^   iostrata explain ' <<<"$output")
+	[[ $output == "23 hosts, 23 recordings. "*" They waited for: device +"* ]]
+	[[ $output == *$'\n1. with disk model C\n'*" on 8 of 23 hosts: "*$'\n   none of those on other'* ]]
+	[[ $output != *$'\n2. '* ]]
+	[[ $output == *"13 more hosts: -v shows all"* && $output != *"p = "* ]]
+	expect 0 explain -j day 'fsync>p99'
+	json '.schema == "iostrata.fleet/1" and .recordings == 23 and .damaged == 0 and (.hosts | length == 23) and
+		(.hosts | map(.slow) | add) as $slow | .slow == $slow and (.hosts | map(.count) | add) == .count and
+		(.findings | length == 1) and (.findings[0] | .attribute == "model" and .hosts == 8 and
+			.slow == $slow and .others_slow == 0 and .p < 0.01) and .missing == []'
+	# the counts are those of the recordings, and the command works
+	[[ $(echo "$output" | jq .count) == $(for f in day/*.ios; do "$iostrata" report -j "$f" --op fsync |
+		jq '[.ops[].count] | add'; done | paste -sd+ | bc) ]]
+	command=$(echo "$output" | jq -r '.findings[0].command')
+	[[ $command == "iostrata explain day/"*".ios 'fsync>"*"us'" ]]
+	eval "expect 0 ${command#iostrata }"
+	[[ $output == *" fsyncs took more than "* ]]
+}
+
+@test "explain: of many hosts, one bad host is named, and equal hosts have no finding" {
+	local i
+	cd "$tmp"
+	mkdir equal
+	for i in {1..11}; do
+		"$made/records" -h "db$i" -k "6.1.$((i / 11))" "equal/$i.ios" 2003 "$i"
+	done
+	expect 0 explain equal 'read>p99'
+	tr -s ' \n' ' ' <<<"$output" >"$tmp/line"
+	grep -qF " hosts and properties none is worse than chance allows. Nearest: " "$tmp/line"
+	[[ $output == *$'\nNearest: on host '*", not certain."* ]]
+	grep -qF "not in all of these recordings: disk models, firmware, schedulers and temperatures" "$tmp/line"
+	rm equal/11.ios
+	"$made/records" -h db11 -k 6.1.1 equal/11.ios 2003 11 read device 300
+	expect 0 explain -v equal 'read>p99'
+	[[ $output == *$'\n1. on host db11\n'*"; p "*"Only this host is with kernel 6.1.1."* ]]
+	[[ $output == *"explain equal/11.ios 'read>"* ]]
+	expect 0 explain equal/11.ios equal/10.ios equal/9.ios 'read>p99'
+	tr -s ' \n' ' ' <<<"$output" >"$tmp/line"
+	grep -q '^3 hosts, 3 recordings[.] .* To tell a bad host from chance needs 4 hosts[.] ' "$tmp/line"
+}
+
+@test "explain: of many hosts, damaged files and what is no recording are told" {
+	cd "$tmp"
+	hosts_make day
+	head -c 20000 day/7.ios >cut && mv cut day/7.ios
+	echo text >day/readme
+	expect 1 explain day 'fsync>p99'
+	[[ $stderr == "error: 'day/7.ios' is cut off"* ]]
+	[[ $output == *"23 recordings, 1 of them damaged."*$'\n1. with disk model C\n'* ]]
+	mkdir empty
+	expect 1 explain empty 'fsync>p99'
+	says "no recording is in directory 'empty'"
+	expect 2 explain day
+	says "CONDITION is missing"
+	expect 2 explain 'fsync>p99' day
+	says "'fsync>p99' is a condition: FILE stands before it"
+	expect 0 explain day/[1-6].ios 'exec>1s'
+	[[ $output == *"These recordings have no matching execs."* ]]
+}
+
 @test "explain: the command of a finding shows slow ones of it" {
 	local command
 	cd "$made"

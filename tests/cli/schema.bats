@@ -6,10 +6,10 @@ load lib
 
 @test "schema: without a name, the names of all schemas, each with a line" {
 	expect 0 schema
-	[[ -z $stderr && $(wc -l <<<"$output") == 11 ]]
+	[[ -z $stderr && $(wc -l <<<"$output") == 12 ]]
 	[[ $(awk '{ print $1 }' <<<"$output" | xargs) == \
-		"breakdown events joined top funcs compare explain doctor capture parquet page" ]]
-	(($(grep -cE '^[a-z]+ +[a-z]+ .{17}' <<<"$output") == 11))
+		"breakdown events joined top funcs compare explain fleet doctor capture parquet page" ]]
+	(($(grep -cE '^[a-z]+ +[a-z]+ .{17}' <<<"$output") == 12))
 }
 
 @test "schema: each name has a schema that a library takes, as the build has it" {

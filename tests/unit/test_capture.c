@@ -822,8 +822,8 @@ static void beginning_and_end_are_as_written(void **state)
 			  { [ST_SYSCALL] = 19, [ST_SLEEP] = 23 } },
 		.hist = { bins, 2, 2 },
 	};
-	struct ending e,
-		end = { 1, 2, 3, { 11, 12, 13, 14, 15, 16, 17, 18 }, 4, 5, 6, false, &server, 1 };
+	struct ending e, end = { 1,       2, 3, { 11, 12, 13, 14, 15, 16, 17, 18 }, 4, 5, 6, false,
+				 &server, 1, {} };
 	char *text = header_text(&run);
 	struct header h;
 

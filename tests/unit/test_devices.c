@@ -371,9 +371,44 @@ static void disks_below_a_file_system(void **state)
 	devices_done(&d);
 }
 
+/* Facts about disks: what is known, unknown, too long, or no number. */
+static void facts_are_read_from_hostile_json(void **state)
+{
+	static const char text[] =
+		"[{\"dev\":\"8:0\",\"model\":\"X\",\"firmware\":\"1\",\"scheduler\":\"none\","
+		"\"celsius\":41,\"celsius_limit\":70},{\"dev\":\"8:16\",\"model\":null,"
+		"\"celsius\":99999},{\"dev\":7},3,{\"model\":\"Y\"},{\"dev\":\"8:32\",\"model\":"
+		"\"0123456789012345678901234567890123456789012345678901234567890123456789\"}]";
+	json_t *list = json_loads(text, 0, NULL);
+	struct header_disks d = {};
+	const struct disk_facts *f;
+
+	(void)state;
+	assert_non_null(list);
+	assert_int_equal(header_parse_disks(&d, list), 0);
+	assert_int_equal(d.n, 3);
+	f = header_disk(&d, SDA);
+	assert_string_equal(f->model, "X");
+	assert_string_equal(f->firmware, "1");
+	assert_string_equal(f->scheduler, "none");
+	assert_int_equal(f->celsius, 41);
+	assert_int_equal(f->celsius_limit, 70);
+	f = header_disk(&d, SDB);
+	assert_string_equal(f->model, "");
+	assert_int_equal(f->celsius, CELSIUS_UNKNOWN);
+	assert_int_equal(strlen(header_disk(&d, DEV(8, 32))->model), DISK_FACT - 1);
+	assert_null(header_disk(&d, DM0));
+	header_disks_done(&d);
+	json_decref(list);
+	assert_int_equal(header_parse_disks(&d, NULL), 0);
+	assert_int_equal(d.n, 0);
+	header_disks_done(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(facts_are_read_from_hostile_json),
 		cmocka_unit_test(what_lies_on_what),
 		cmocka_unit_test(a_header_has_this_machine),
 		cmocka_unit_test(devices_are_merged),

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* explain_hosts.c - explain for several recordings: bad hosts, and what they have in common. */
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyse/fleet.h"
+#include "base/list.h"
+#include "base/reason.h"
+#include "base/text.h"
+#include "cmd/explain.h"
+#include "run/cmd.h"
+#include "show/fleet.h"
+
+enum { LEVELS_OPEN = 16, MAGIC = 8 };
+
+/* The files found so far. nftw() has no argument for its function. */
+static struct found {
+	char **list;
+	size_t n, cap;
+} found;
+
+static int file_add(const char *name)
+{
+	if (list_reserve((void **)&found.list, &found.cap, found.n, sizeof(*found.list)))
+		return -1;
+	found.list[found.n] = strdup(name);
+	if (!found.list[found.n])
+		return -1;
+	found.n++;
+	return 0;
+}
+
+/* Adds a file that begins as recordings do. */
+static int file_look(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	char magic[MAGIC];
+	FILE *f;
+	bool is;
+
+	(void)ftw;
+	if (type != FTW_F || !S_ISREG(st->st_mode))
+		return 0;
+	f = fopen(path, "re");
+	is = f && fread(magic, sizeof(magic), 1, f) == 1 && !memcmp(magic, "iostrata", MAGIC);
+	if (f)
+		fclose(f);
+	return is ? file_add(path) : 0;
+}
+
+static int name_compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Adds the recordings in directory @name and below, in the order of their names. */
+static int directory_add(const char *name, struct reason *why)
+{
+	size_t before = found.n;
+
+	if (nftw(name, file_look, LEVELS_OPEN, FTW_PHYS))
+		return reason_set(why, EXIT_FAILED, "cannot read directory '%.200s': %s", name,
+				  strerror(errno));
+	if (found.n == before)
+		return reason_set(why, EXIT_FAILED, "no recording is in directory '%.200s'", name);
+	qsort(found.list + before, found.n - before, sizeof(*found.list), name_compare);
+	return 0;
+}
+
+int explain_files_set(struct explain_cmd *o, char *const *given, int n, struct reason *why)
+{
+	struct stat st;
+	int err = 0;
+
+	found = (struct found){};
+	for (int i = 0; i < n && !err; i++) {
+		if (strcmp(given[i], "-") && !stat(given[i], &st) && S_ISDIR(st.st_mode))
+			err = directory_add(given[i], why);
+		else if (file_add(given[i]))
+			err = reason_no_memory(why);
+	}
+	o->files = found.list;
+	o->n_files = found.n;
+	o->file = n == 1 && found.n == 1 ? found.list[0] : NULL;
+	return err;
+}
+
+void explain_files_done(struct explain_cmd *o)
+{
+	for (size_t i = 0; i < o->n_files; i++)
+		free(o->files[i]);
+	free(o->files);
+}
+
+static void damaged(void *arg, const struct reason *why)
+{
+	(void)arg;
+	cmd_fail(why);
+}
+
+/* The option of report and explain that chooses operations with this property. */
+static const char *option_of(const struct fleet_finding *found)
+{
+	if (found->attribute == FLEET_CGROUP)
+		return "--cgroup";
+	if (found->attribute == FLEET_COMM)
+		return "--comm";
+	return found->attribute == FLEET_FS ? "--fs" : NULL;
+}
+
+struct hosts {
+	struct explain_cmd *o;
+	struct fleet fleet;
+};
+
+/* "fsync>12345us": the condition with the limit of all recordings. */
+static void put_condition(FILE *f, const struct explain_cmd *o, uint64_t limit_ns)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), "%.*s>%lluus", (int)strcspn(o->text, ">"), o->text,
+		 (unsigned long long)limit_ns / 1000);
+	text_shell_word(f, text);
+}
+
+static char *command(const void *arg, const struct fleet_finding *finding)
+{
+	const struct hosts *h = arg;
+	const char *option = option_of(finding);
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	fprintf(f, "iostrata explain");
+	text_shell_word(f, h->o->files[finding->worst]);
+	put_condition(f, h->o, h->fleet.sums.threshold_ns);
+	explain_put_filters(f, h->o, option);
+	if (option) {
+		fprintf(f, " %s", option);
+		text_shell_word(f, h->fleet.values[finding->value].text);
+	}
+	if (!fclose(f))
+		return text;
+	free(text);
+	return NULL;
+}
+
+static uint64_t bytes_of(const struct explain_cmd *o)
+{
+	struct stat st;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < o->n_files; i++)
+		sum += stat(o->files[i], &st) ? 0 : (uint64_t)st.st_size;
+	return o->conf.percentile > 0 ? 2 * sum : sum;
+}
+
+static int print(struct hosts *h)
+{
+	struct explain_cmd *o = h->o;
+	const struct fleet_view v = {
+		.f = &h->fleet,
+		.sums = { .e = &h->fleet.sums,
+			  .conf = &o->conf,
+			  .condition = o->text,
+			  .noun = condition_noun(&o->condition, 2),
+			  .detail = o->detail,
+			  .color = cmd_wants_color(fileno(o->out)) },
+		.names = o->files,
+		.command = command,
+		.arg = h,
+	};
+
+	return cmd_written(o->json ? fleet_json(o->out, &v) : fleet_text(o->out, &v));
+}
+
+int explain_hosts(struct explain_cmd *o)
+{
+	struct hosts h = { .o = o };
+	const struct fleet_conf conf = { .explain = o->conf, .damaged = damaged };
+	struct reason why;
+	int status;
+
+	progress_begin(&o->progress, stderr, bytes_of(o));
+	status = fleet_read(&h.fleet, o->files, o->n_files, &conf, &why) ? cmd_fail(&why) : 0;
+	progress_end(&o->progress);
+	if (!status)
+		status = print(&h);
+	if (!status && h.fleet.n_damaged)
+		status = EXIT_FAILED;
+	fleet_done(&h.fleet);
+	return status;
+}

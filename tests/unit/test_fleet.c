@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Explanations over hosts: what is planted is named first, and equal hosts have no finding. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "../planted_hosts.h"
+
+static void first_is(const struct world *w)
+{
+	for (unsigned int d = 0; d < 7; d++) {
+		struct fleet f = {};
+
+		world_draw(&f, w, d);
+		assert_true(f.n_findings > 0);
+		assert_true(is_right(w, f.findings[0].text));
+		assert_true(f.findings[0].p < 0.01);
+		for (size_t i = 0; i < f.n_findings; i++)
+			assert_true(is_right(w, f.findings[i].text));
+		fleet_done(&f);
+	}
+}
+
+static void bad_host_is_first(void **state)
+{
+	const struct world w = { .hosts = 23, .ops = 1009, .more = 20, .cause = "host", .bad = 1 };
+
+	(void)state;
+	first_is(&w);
+}
+
+static void two_bad_hosts_do_not_hide_one_another(void **state)
+{
+	const struct world w = { .hosts = 23, .ops = 1009, .more = 20, .cause = "two", .bad = 2 };
+	struct fleet f = {};
+
+	(void)state;
+	first_is(&w);
+	world_draw(&f, &w, 0);
+	assert_int_equal(f.n_findings, 2);
+	fleet_done(&f);
+}
+
+static void bad_model_and_kernel_are_first(void **state)
+{
+	struct world w = { .hosts = 23, .ops = 1009, .more = 10, .cause = "model", .bad = 5 };
+
+	(void)state;
+	first_is(&w);
+	w.cause = "kernel";
+	w.unequal = 0.3;
+	first_is(&w);
+}
+
+static void bad_cgroup_is_found_within_hosts(void **state)
+{
+	const struct world w = {
+		.hosts = 23, .ops = 1009, .unequal = 1, .more = 10, .cause = "cgroup"
+	};
+	struct fleet f = {};
+
+	(void)state;
+	first_is(&w);
+	world_draw(&f, &w, 0);
+	assert_true(f.findings[0].is_within);
+	assert_int_equal(f.findings[0].hosts, 23);
+	fleet_done(&f);
+}
+
+/* Of 622 draws at most 1 % may have a finding. */
+static void equal_hosts_have_no_finding(void **state)
+{
+	unsigned int found = 0;
+
+	(void)state;
+	for (unsigned int d = 0; d < 311; d++)
+		for (int bursts = 0; bursts < 2; bursts++) {
+			const struct world w = { .hosts = d % 2 ? 23 : 7,
+						 .ops = 307,
+						 .unequal = d % 3 * 0.3,
+						 .more = 1,
+						 .cause = "",
+						 .bursts = bursts };
+			struct fleet f = {};
+
+			world_draw(&f, &w, d);
+			found += f.n_findings > 0;
+			fleet_done(&f);
+		}
+	assert_true(found <= 622 / 100);
+}
+
+/* A thousand slow operations of one burst are one. */
+static void one_burst_is_no_bad_host(void **state)
+{
+	struct fleet f = {};
+
+	(void)state;
+	for (int i = 0; i < 23; i++) {
+		char name[16];
+		struct fleet_host *h;
+
+		snprintf(name, sizeof(name), "h%d", i);
+		h = fleet_host(&f, name);
+		assert_non_null(h);
+		for (int op = 0; op < 10007; op++)
+			fleet_host_count(h, i == 7 && op > 5000 && op <= 6000);
+		f.sums.n += h->n;
+		f.sums.n_slow += h->slow;
+	}
+	assert_int_equal(f.sums.n_slow, 1000);
+	assert_int_equal(fleet_judge(&f), 0);
+	assert_int_equal(f.n_findings, 0);
+	assert_string_equal(f.hosts[0].name, "h7");
+	fleet_done(&f);
+}
+
+/* What only the bad host has, and what the hosts of a bad model also have, is told with them. */
+static void confounded_properties_are_told(void **state)
+{
+	struct fleet f = {};
+	char name[16];
+
+	(void)state;
+	for (int i = 0; i < 23; i++) {
+		bool bad = i < 7;
+		struct fleet_host *h;
+
+		snprintf(name, sizeof(name), "h%d", i);
+		h = fleet_host(&f, name);
+		assert_non_null(h);
+		for (int op = 0; op < 1009; op++)
+			fleet_host_count(h, op % (bad ? 10 : 101) == i % 10);
+		fleet_cell_add(h, fleet_value(&f, FLEET_MODEL, bad ? "X" : "Y"), h->n, h->slow);
+		fleet_cell_add(h, fleet_value(&f, FLEET_FIRMWARE, bad ? "1" : "2"), h->n, h->slow);
+		f.sums.n += h->n;
+		f.sums.n_slow += h->slow;
+	}
+	assert_int_equal(fleet_judge(&f), 0);
+	assert_int_equal(f.n_findings, 1);
+	assert_string_equal(f.findings[0].text, "with disk model X");
+	assert_string_equal(f.findings[0].note,
+			    "Exactly these hosts are also with disk firmware 1.");
+	fleet_done(&f);
+}
+
+static void too_few_hosts_are_not_judged(void **state)
+{
+	const struct world w = { .hosts = 3, .ops = 1009, .more = 50, .cause = "host", .bad = 1 };
+	struct fleet f = {};
+
+	(void)state;
+	world_draw(&f, &w, 0);
+	assert_int_equal(f.n_findings, 0);
+	fleet_done(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bad_host_is_first),
+		cmocka_unit_test(two_bad_hosts_do_not_hide_one_another),
+		cmocka_unit_test(bad_model_and_kernel_are_first),
+		cmocka_unit_test(bad_cgroup_is_found_within_hosts),
+		cmocka_unit_test(equal_hosts_have_no_finding),
+		cmocka_unit_test(one_burst_is_no_bad_host),
+		cmocka_unit_test(confounded_properties_are_told),
+		cmocka_unit_test(too_few_hosts_are_not_judged),
+	};
+
+	return cmocka_run_group_tests_name("fleet", tests, NULL, NULL);
+}
