@@ -208,8 +208,12 @@ static __always_inline int fuse_sent(u64 req)
 	return 0;
 }
 
+enum { ERROR_ABORTED = 103 };
+
 /* Counts @req on file system @dev. The daemon's thread answers it: current, in @turn, or a kernel
- * thread for virtiofs. A header begins with the length; the answer's has the error next. */
+ * thread for virtiofs. If the connection is aborted (umount, the file "abort", the daemon's end),
+ * its requests fail in the thread that aborts it. A header begins with the length; the answer's has
+ * the error next. */
 static __always_inline void fuse_count(u64 req, u32 dev, const struct rq_times *times,
 				       const struct turn *turn)
 {
@@ -220,7 +224,9 @@ static __always_inline void fuse_count(u64 req, u32 dev, const struct rq_times *
 	struct server_sums *sums;
 
 	end.failed = out >> 32;
-	if (current_flags() & PF_KTHREAD) {
+	if ((int)(out >> 32) == -ERROR_ABORTED) {
+		key.pid = 0; /* current may be anybody */
+	} else if (current_flags() & PF_KTHREAD) {
 		__builtin_memcpy(key.server, "virtiofs", sizeof("virtiofs"));
 	} else {
 		key.pid = current_pid_tgid() >> 32;

@@ -1456,6 +1456,24 @@ static void test_rows_of_fuse(void **state)
 	assert_int_equal(sums.tag_ns + sums.queue_ns + sums.resent, 0);
 }
 
+/* The thread that aborts a connection is not the daemon. */
+static void test_rows_of_fuse_aborted(void **state)
+{
+	struct server_sums sums;
+	struct server_key key;
+
+	(void)state;
+	EVENT(on_fuse_send, &fuse_read);
+	fuse_read.out.error = -103; /* ECONNABORTED */
+	cpu_is(0, &bob);
+	EVENT(on_fuse_end, &fuse_read);
+	sums = only_row(&key);
+	assert_string_equal(key.server, "");
+	assert_int_equal(key.pid, 0);
+	assert_int_equal(key.dev, 23);
+	assert_int_equal(sums.errors, 1);
+}
+
 /* A daemon that is no process: the host of a virtual machine. */
 static void test_rows_of_virtiofs(void **state)
 {
@@ -1765,6 +1783,7 @@ int main(void)
 		TEST(test_smb_answered_by_another),
 		TEST(test_smb_error),
 		TEST(test_rows_of_fuse),
+		TEST(test_rows_of_fuse_aborted),
 		TEST(test_rows_of_virtiofs),
 		TEST(test_rows_of_nfs),
 		TEST(test_rows_of_9p),
