@@ -9,7 +9,7 @@ const vm = require("node:vm");
 const folder = path.join(__dirname, "..", "src", "page");
 const names = ["sum", "timeText", "bytesText", "percentText", "axisTime", "niceStep", "halfOf", "halfBegin", "HALVES", "safe", "csvCell",
 	"shellWord", "Packed", "modelOfReport", "selectCells", "selectExamples", "binsShown", "lanesOf", "treeOf", "rowsOf", "stateOf",
-	"stateOfHash", "hashOf", "commandOf", "p99AtMost", "lossWords", "stateOfFinding", "machineSum", "machineWords"];
+	"stateOfHash", "hashOf", "commandOf", "p99AtMost", "lossWords", "stateOfFinding", "machineSum", "machineWords", "pathShown"];
 
 /* Figures of the machine, and whether they are levels. */
 const FIGURES = ["cpu_ns", "user_ns", "system_ns", "iowait_ns", "steal_ns", "io_some_ns", "io_full_ns", "memory_some_ns", "memory_full_ns",
@@ -86,7 +86,7 @@ function dataOf() {
 		examples: pack([zigzag(-10), 90, 0, 0, 0, 1, 1, 70, 0, 3, 60, 30, /**/ zigzag(2110), 50, 1, 1, 0, 2, 1, 71, 5, 1, 50]),
 		details: pack([zigzag(-10), 70, 90, 2, 6, 60, 1, 30]),
 		latencies: [{ is_request: false, what: "read", where: "ext4", operation: 0, count: 3, cells: pack([5, 2, 74 * 2, 1]) }],
-		lost_kinds: [{ name: "ring", what: "records found no room" }, { name: "unmatched_end", what: null }, { name: "ops", what: "operations" }],
+		lost_kinds: [{ name: "ring", what: "records found no room", what_one: "record found no room" }, { name: "unmatched_end", what: null }, { name: "ops", what: "operations" }],
 		losses: [{ kind: 0, cells: pack([1, 23, 2, 101]) }, { kind: 2, cells: pack([3, 1009]) }],
 		machine_figures: FIGURES,
 		// in bins 0 and 1; in bin 3, nothing of memory pressure
@@ -140,6 +140,10 @@ test("model: losses are in their bins, and words name those of a part", () => {
 	assert.deepEqual(m.losses.map(l => l && [...l]), [null, [23, 0, 0], null, [101, 0, 1009]]);
 	assert.equal(page.lossWords(m.losses, data.lost_kinds, 0, 4), "124 records found no room, 1,009 operations");
 	assert.equal(page.lossWords(m.losses, data.lost_kinds, 2, 3), "");
+	m.losses[2] = [1, 0, 0];
+	assert.equal(page.lossWords(m.losses, data.lost_kinds, 2, 3), "1 record found no room");
+	assert.equal(page.pathShown("/a/b (inode 12 on 254:0 and 3 more)"), "/a/b");
+	assert.equal(page.pathShown("/a (inode)/b"), "/a (inode)/b");
 });
 
 test("machine: sums of a part, of levels the highest, and what is not known once is not known", () => {

@@ -247,6 +247,7 @@ static void put_more_rows(struct text_out *o, size_t n)
 		text_put(o, "<p class=more>%s more row%s</p>\n", text_count(n).s, text_plural(n));
 }
 
+/* Writes the table of requests; nothing without requests. */
 static int put_requests(struct page_out *out)
 {
 	static const char *const titles[] = { "disk", "requests", "count",  "rate", "bytes",
@@ -259,6 +260,8 @@ static int put_requests(struct page_out *out)
 	int err;
 
 	v.by = BY_DEV; /* disks as a tree */
+	if (!out->p->sn->n_rqs)
+		return 0;
 	err = breakdown_rows_init(&rows, &v, out->p->sn);
 	if (err)
 		return err;

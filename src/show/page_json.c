@@ -91,6 +91,8 @@ static const struct member lost_members[] = {
 	{ "name", MEMBER_ASCII, .what = "its name in JSON", .words = &lost_words },
 	{ "what", MEMBER_ASCII, .what = "the end of a sentence that begins with a number",
 	  .null = "it is no loss" },
+	{ "what_one", MEMBER_ASCII, .what = "the end of a sentence that begins with 1",
+	  .null = "it is no loss" },
 	{}
 };
 static const struct object lost_object = { NULL, "a kind", lost_members };
@@ -641,6 +643,7 @@ void page_words(struct json *j)
 		json_put_begin(j, NULL, '{');
 		json_put_string(j, "name", lost_name(i));
 		json_put_string(j, "what", lost_what(i, 2));
+		json_put_string(j, "what_one", lost_what(i, 1));
 		json_put_end(j, '}');
 	}
 	json_put_end(j, ']');

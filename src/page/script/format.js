@@ -76,6 +76,9 @@ function mix(few, many, part) {
 	return `rgb(${a.map((v, i) => Math.round(v + (b[i] - v) * part)).join(",")})`;
 }
 
+/* A path where room is short and its end is shown: without the inode that names one file of several at this path. */
+const pathShown = path => path.replace(/ \(inode \d+ on [^()]*\)$/, "");
+
 /* Text for a cell of CSV; a spreadsheet would compute what begins with "=". */
 function csvCell(s) {
 	s = String(s);

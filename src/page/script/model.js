@@ -172,8 +172,8 @@ function machineOf(data, n) {
 
 /* The losses of the bins from @first to before @end in words; "": none. */
 function lossWords(losses, kinds, first, end) {
-	const words = kinds.map((k, i) => [k.what, sum(losses.slice(first, end).map(l => l ? l[i] : 0))]).filter(([what, n]) => n && what);
-	return words.map(([what, n]) => `${countText(n)} ${what}`).join(", ");
+	const words = kinds.map((k, i) => [k, sum(losses.slice(first, end).map(l => l ? l[i] : 0))]).filter(([k, n]) => n && k.what);
+	return words.map(([k, n]) => `${countText(n)} ${n === 1 ? k.what_one : k.what}`).join(", ");
 }
 
 function modelOfReport(data) {

@@ -32,7 +32,7 @@ function longestLine(e, most) {
 	const line = make("button", { type: "button", class: "line", "aria-expanded": String(on), "data-id": e.id, "data-v": e.total,
 		onclick: () => show({ open: on ? "" : e.id }) },
 		make("b", {}, timeText(e.total)), make("span", { class: "call" }, e.combo.call), orderBar(e, e.total / most),
-		make("span", { class: "path", title: name }, make("bdi", {}, name)), make("span", { class: "who" }, e.combo.process),
+		make("span", { class: "path", title: name }, make("bdi", {}, pathShown(name))), make("span", { class: "who" }, e.combo.process),
 		make("span", { class: "when" }, model.label ? model.label(e.begin) : timeText(Math.max(e.begin, 0))));
 	return make("li", {}, line, on ? openPart(e) : null);
 }

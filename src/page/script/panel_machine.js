@@ -3,7 +3,7 @@
 
 const MACHINE_BANDS = [["CPU", 34], ["io", 17], ["memory", 17], ["cpu", 17], ["dirty", 24]], BAND_GAP = 5;
 const MACHINE_KEY = [["--C", "busy"], ["--D", "idle, a thread waits for storage"], ["--r", "stolen"],
-	["--bytes", "pressure: some; dirty"], ["--mark", "pressure: full; writeback"]];
+	["--bytes", "pressure: some; dirty"], ["--ink", "pressure: full; writeback"]];
 
 /* The sums of the bins from @first to before @end: ns and all figures, of levels the highest one; null where not
  * known. null: nothing is known. */
@@ -81,10 +81,10 @@ function machinePanel(parent) {
 			if (name === "CPU")
 				drawLayers(c, x, w, low, height, [[s.busy, colour("--C")], [s.steal, colour("--r")], [s.iowait, colour("--D")]]);
 			else if (name === "dirty")
-				drawLayers(c, x, w, low, height, [[s.writeback / most.bytes, colour("--mark")],
+				drawLayers(c, x, w, low, height, [[s.writeback / most.bytes, colour("--ink")],
 					[Math.max(s.dirty, s.writeback) / most.bytes - s.writeback / most.bytes, colour("--bytes")]]);
 			else
-				drawLayers(c, x, w, low, height, [[s[name][1] / most.pressure, colour("--mark")],
+				drawLayers(c, x, w, low, height, [[s[name][1] / most.pressure, colour("--ink")],
 					[(s[name][0] - s[name][1]) / most.pressure, colour("--bytes")]]);
 		});
 		c.fillStyle = colour("--line");

@@ -53,7 +53,8 @@ function mapPanel(parent, m) {
 		words: () => `Offsets over time of ${name}: ${m.words}`,
 	});
 	picture.title.classList.add("path");
-	picture.title.append(make("bdi", {}, name));
+	picture.title.title = name;
+	picture.title.append(make("bdi", {}, pathShown(name)));
 	picture.note.textContent = m.words + (m.since_ns ? `; not drawn before ${timeText(m.since_ns)}` : "");
 	return picture;
 }

@@ -40,6 +40,7 @@ function treePanel(parent) {
 		make("p", { class: "hint" }, "Process, directories, file, call. Width is time in I/O. Click a part to see only it."), box);
 	return { draw() {
 		const tree = treeOf(model, selected, state.share), all = timeOf(tree.sums.time, state.share);
+		parent.hidden = !all;
 		box.replaceChildren(...all ? [treeNode(tree, all, state.share, 0)] : []);
 	} };
 }
