@@ -491,6 +491,41 @@ static void put_unreturned(struct text_out *o, const struct funcs_view *v,
 			 text_count(n).s, n == 1 ? " was" : "s were");
 }
 
+enum { PROBES_NAMED = 3 };
+
+/* Whether at least half of the time of a usual call, as measured, is the probe's. */
+static bool is_mostly_probe(const struct funcs_view *v, const struct func_row *r)
+{
+	double usual_ns = hist_percentile(&r->hist, 50, r->sum.max_ns);
+
+	if (!v->subtract)
+		usual_ns -= v->cost->inside_ns;
+	return r->sum.count && usual_ns < v->cost->inside_ns;
+}
+
+/* Names the functions among the first @n rows whose times tell more about the probes than about the
+ * function. */
+static void put_mostly_probe(struct text_out *o, const struct funcs_view *v,
+			     const struct funcs_rows *rows, size_t n)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!is_mostly_probe(v, rows->at[i]) || found++ >= PROBES_NAMED)
+			continue;
+		text_put(o, "%s",
+			 found == 1 ? "half or more of a usual call is the probe: " : ", ");
+		put_safe(o, func_shown(&v->funcs->at[rows->at[i]->func]), NAME_COLUMNS);
+	}
+	if (found > PROBES_NAMED)
+		text_put(o, " and %s more", text_count(found - PROBES_NAMED).s);
+	if (found)
+		text_put(o,
+			 "\n  sums of such calls also have what the probes cost above %s, and "
+			 "preemption\n",
+			 text_ns(v->cost->inside_ns).s);
+}
+
 static void put_table(struct text_out *o, const struct funcs_view *v, const struct funcs_rows *rows)
 {
 	const struct columns cols = { .list = funcs_columns,
@@ -505,6 +540,8 @@ static void put_table(struct text_out *o, const struct funcs_view *v, const stru
 		text_put(o, "%s more rows; -n 0 shows all\n", text_count(rows->n - n).s);
 	if (!v->funcs->no_times)
 		text_put(o, "\nself time of all: %s\n", text_ns(rows->self_ns).s);
+	if (!v->funcs->no_times)
+		put_mostly_probe(o, v, rows, n);
 }
 
 static void put_hists(struct text_out *o, const struct funcs_view *v, const struct funcs_rows *rows)

@@ -307,6 +307,37 @@ static void unreturned_calls_count(void **state)
 	free(text);
 }
 
+/* A usual call of 30 ns, 20 ns of them the probe's; or 10 ns without the probe, which took 20. */
+static void rows_that_are_mostly_probes_are_named(void **state)
+{
+	static const struct func_cost cost = { .call_ns = 30, .inside_ns = 20 };
+	struct func_row rows[] = {
+		{ .func = 0, .sum = { .count = 7, .total_ns = 7 * 30, .max_ns = 30 } },
+		{ .func = 1, .sum = { .count = 7, .total_ns = 7 * 60, .max_ns = 60 } },
+	};
+	struct func_snapshot sn = { .rows = rows, .n_rows = 2, .duration_ns = 1000 };
+	struct funcs_view v = view;
+
+	(void)state;
+	v.cost = &cost;
+	v.tree = false;
+	for (int i = 0; i < 2; i++) {
+		uint64_t usual_ns[] = { i ? 10 : 30, i ? 40 : 60 };
+		char *text;
+
+		v.subtract = i;
+		for (int k = 0; k < 2; k++) {
+			rows[k].hist = (struct hist){};
+			assert_int_equal(hist_add(&rows[k].hist, hist_bucket(usual_ns[k]), 7), 0);
+		}
+		text = printed(func_text, &v, &sn);
+		assert_non_null(strstr(text, "\nhalf or more of a usual call is the probe: a\n"));
+		free(text);
+		for (int k = 0; k < 2; k++)
+			free(rows[k].hist.bins);
+	}
+}
+
 static void check_rows(const struct funcs_view *v, struct func_row *rows, const char *order)
 {
 	struct func_snapshot sn = { .rows = rows, .n_rows = strlen(order) };
@@ -435,6 +466,7 @@ int main(void)
 		cmocka_unit_test(tree_without_a_top),
 		cmocka_unit_test(lines_for_others),
 		cmocka_unit_test(unreturned_calls_count),
+		cmocka_unit_test(rows_that_are_mostly_probes_are_named),
 		cmocka_unit_test(rows_are_in_order),
 		cmocka_unit_test(intervals_have_steps),
 		cmocka_unit_test(percentiles_are_of_calls),
