@@ -75,6 +75,12 @@ void json_put_real(struct json *j, const char *name, double value)
 	text_put(&j->out, "%.6f", value);
 }
 
+void json_put_exact(struct json *j, const char *name, double value)
+{
+	put_name(j, name);
+	text_put(&j->out, "%.17g", value);
+}
+
 /* Code point of the well-formed UTF-8 at *@s; advances *@s past it. */
 static uint32_t next_char(const char **s)
 {

@@ -35,6 +35,9 @@ void json_put_uint(struct json *j, const char *name, uint64_t value);
 /* Six digits after the point. */
 void json_put_real(struct json *j, const char *name, double value);
 
+/* With as many digits as a reader needs to have the same double. */
+void json_put_exact(struct json *j, const char *name, double value);
+
 /*
  * Hostile text of at most @max bytes; null if @text is NULL or empty. Bytes that are not UTF-8
  * become U+FFFD, and a member NAME_bytes has the original bytes in base64.

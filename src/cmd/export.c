@@ -264,6 +264,10 @@ static int to_fio(const struct export *e, FILE *f, struct reason *why)
 		cmd_say("%s action%s in %s file%s; %s cannot be replayed", text_count(c.actions).s,
 			text_plural(c.actions), text_count(c.files).s, text_plural(c.files),
 			text_count(c.left_out).s);
+	for (int i = 0; i < FIO_REASONS && got >= 0; i++)
+		if (c.reasons[i].n)
+			cmd_say("not replayed: %s with %s %s", text_count(c.reasons[i].n).s,
+				text_bytes(c.reasons[i].bytes).s, fio_reason_words(i));
 	return got;
 }
 

@@ -7,7 +7,6 @@
 #include "export/chrome.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,14 +145,26 @@ static int room(struct exporting *x)
 	return file_close(x, true) || file_open(x) ? -1 : 0;
 }
 
-static double us(uint64_t ns)
+/*
+ * A time of a slice in units of 1/1024 us. Viewers add times and durations in us as doubles: these
+ * sums are exact then, so slices that nest in ns nest there. Rounded to ns, each end is what it
+ * was.
+ */
+static uint64_t ticks(uint64_t ns)
 {
-	return ns / 1e3;
+	return (ns * 128 + 62) / 125;
 }
 
-static void put_us(struct json *j, const char *name, uint64_t ns)
+/* The time from @from_ns to @to_ns, both after the first one of the recording. */
+static void put_us(struct json *j, const char *name, uint64_t from_ns, uint64_t to_ns)
 {
-	json_put_real(j, name, us(ns));
+	json_put_exact(j, name, (ticks(to_ns) - ticks(from_ns)) / 1024.0);
+}
+
+/* The duration of a slice. */
+static void put_dur(struct exporting *x, uint64_t ns, uint64_t dur_ns)
+{
+	put_us(&x->j, "dur", ns - x->first_ns, ns - x->first_ns + dur_ns);
 }
 
 /* Begins an event. @cat: its category, or NULL if there is none. */
@@ -169,7 +180,10 @@ static void event_begin(struct exporting *x, const char *phase, const char *name
 		json_put_string(j, "cat", cat);
 	json_put_uint(j, "pid", id >> 32);
 	json_put_uint(j, "tid", id & 0xffffffff);
-	put_us(j, "ts", ns - x->first_ns);
+	if (*phase == 'X')
+		put_us(j, "ts", 0, ns - x->first_ns);
+	else
+		json_put_real(j, "ts", (ns - x->first_ns) / 1e3);
 }
 
 static void put_name(struct exporting *x, const char *what, uint64_t id, const char *text,
@@ -258,8 +272,7 @@ static struct named *server_track(struct exporting *x, uint64_t number, const ch
 static bool is_said(const struct column *c)
 {
 	static const char *const said[] = {
-		"type", "start_ns", "total_ns", "op",       "pid",
-		"tid",  "comm",     "disk",     "segments", "server",
+		"type", "start_ns", "op", "pid", "tid", "comm", "disk", "segments", "server",
 	};
 
 	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++)
@@ -360,23 +373,16 @@ static void row_fill(struct exporting *x, const struct recording *rec, struct ev
 	event_row_fill(ret, &x->names, rec, ev, x->call_name);
 }
 
-/*
- * Writes a slice for each segment. Viewers add the time and the duration of a slice as doubles. If
- * the end were after the beginning of the next slice, the two would not nest. So the duration is
- * rounded down, to 0.001 ns.
- */
+/* Writes a slice for each segment. */
 static void segments_put(struct exporting *x, const struct event_row *s, uint64_t track,
 			 const struct segments *segments)
 {
-	uint64_t ns = s->start_ns, first = x->first_ns;
-	double end = us(ns - first) + us(s->total_ns), to;
+	uint64_t ns = s->start_ns;
 
 	for (unsigned int i = 0; i < segments->n; i++) {
 		event_begin(x, "X", stratum_name(SEGMENT_STRATUM(segments->at[i])), "stratum",
 			    track, ns);
-		to = us(ns + SEGMENT_NS(segments->at[i]) - first);
-		to = to < end ? to : end;
-		json_put_real(&x->j, "dur", floor((to - us(ns - first)) * 1e6) / 1e6);
+		put_dur(x, ns, SEGMENT_NS(segments->at[i]));
 		json_put_end(&x->j, '}');
 		ns += SEGMENT_NS(segments->at[i]);
 	}
@@ -400,7 +406,7 @@ static int op_put(void *arg, const struct recording *rec, const struct stored_ev
 		return reason_no_memory(why);
 	segments_of(&s, &segments);
 	event_begin(x, "X", op_title(&s), s.op_name, track, s.start_ns);
-	put_us(&x->j, "dur", s.total_ns);
+	put_dur(x, s.start_ns, s.total_ns);
 	put_args(x, x->op_args, &s, segments.merged);
 	json_put_end(&x->j, '}');
 	segments_put(x, &s, track, &segments);
@@ -532,7 +538,7 @@ static int loss_put(void *arg, const struct stored_loss *loss, struct reason *wh
 
 	x->why = why;
 	event_begin(x, "X", "lost", "lost", 0, loss->from_ns);
-	put_us(&x->j, "dur", loss->to_ns > loss->from_ns ? loss->to_ns - loss->from_ns : 0);
+	put_dur(x, loss->from_ns, loss->to_ns > loss->from_ns ? loss->to_ns - loss->from_ns : 0);
 	json_put_begin(&x->j, "args", '{');
 	json_put_string(&x->j, "kind", lost_name(loss->kind));
 	json_put_uint(&x->j, "count", loss->count);

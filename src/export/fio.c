@@ -27,6 +27,8 @@ struct replayed_file {
 	char *path;    /* as recorded; NULL: not known */
 };
 
+enum { APPEND = 02000 }; /* O_APPEND of asm-generic/fcntl.h, in open_flags of a record */
+
 struct exporting {
 	const struct fio_conf *conf;
 	struct fio_counts *counts;
@@ -107,6 +109,28 @@ static bool has_place(uint64_t offset, uint64_t len)
 	return offset < 1ULL << 62 && len && len < 1ULL << 32;
 }
 
+const char *fio_reason_words(enum fio_reason reason)
+{
+	static const char *const words[FIO_REASONS] = {
+		[FIO_FAILED] = "that failed",
+		[FIO_NOTHING] = "without any byte",
+		[FIO_NO_FILE] = "on a file that is not known",
+		[FIO_APPENDED] = "at the end of a file open with O_APPEND, at an unknown offset",
+		[FIO_NO_OFFSET] = "at an unknown offset",
+		[FIO_OTHER] = "that fio cannot make",
+	};
+
+	return words[reason];
+}
+
+static int left_out(struct exporting *x, enum fio_reason reason, uint64_t bytes)
+{
+	x->counts->left_out++;
+	x->counts->reasons[reason].n++;
+	x->counts->reasons[reason].bytes += bytes;
+	return 0;
+}
+
 static int op_add(struct exporting *x, const struct stored_op *op)
 {
 	unsigned int acts = async_acts(op->kind, op->call);
@@ -120,11 +144,14 @@ static int op_add(struct exporting *x, const struct stored_op *op)
 		e.action = ACTION_SYNC;
 		e.offset = e.len = 0;
 	}
-	if (!op->file || op->file >= x->rec->catalog.n_files || (int64_t)op->ret < 0 ||
-	    (e.action != ACTION_SYNC && !has_place(e.offset, e.len))) {
-		x->counts->left_out++;
-		return 0;
-	}
+	if ((int64_t)op->ret < 0)
+		return left_out(x, FIO_FAILED, 0);
+	if (!op->file || op->file >= x->rec->catalog.n_files)
+		return left_out(x, FIO_NO_FILE, e.len);
+	if (e.action != ACTION_SYNC && !e.len)
+		return left_out(x, FIO_NOTHING, 0);
+	if (e.action != ACTION_SYNC && !has_place(e.offset, e.len))
+		return left_out(x, op->open_flags & APPEND ? FIO_APPENDED : FIO_NO_OFFSET, e.len);
 	return entry_add(x, op->file, &e);
 }
 
@@ -150,14 +177,12 @@ static int request_add(struct exporting *x, const struct stored_request *rq)
 		e.offset = e.len = 0;
 		break;
 	default:
-		x->counts->left_out++;
-		return 0;
+		return left_out(x, FIO_OTHER, rq->bytes);
 	}
-	if (rq->flags & STORED_RQ_FAILED ||
-	    (e.action != ACTION_SYNC && !has_place(e.offset, e.len))) {
-		x->counts->left_out++;
-		return 0;
-	}
+	if (rq->flags & STORED_RQ_FAILED)
+		return left_out(x, FIO_FAILED, rq->bytes);
+	if (e.action != ACTION_SYNC && !has_place(e.offset, e.len))
+		return left_out(x, e.len ? FIO_NO_OFFSET : FIO_NOTHING, e.len);
 	return entry_add(x, 0, &e);
 }
 

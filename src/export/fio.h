@@ -18,11 +18,27 @@ struct fio_conf {
 	const char *disk; /* the name of the disk; NULL: a process */
 };
 
+/* Why a call or request cannot be replayed. */
+enum fio_reason {
+	FIO_FAILED,
+	FIO_NOTHING,  /* no bytes were transferred */
+	FIO_NO_FILE,  /* the file is not known */
+	FIO_APPENDED, /* the offset is not known: the file was open with O_APPEND */
+	FIO_NO_OFFSET,
+	FIO_OTHER, /* fio has no such action */
+	FIO_REASONS
+};
+
+/* "that failed": words about calls or requests. */
+const char *fio_reason_words(enum fio_reason reason);
+
 struct fio_counts {
 	uint64_t actions, files;
-	/* calls or requests that failed, transferred nothing, or whose file or offset is not known
-	 */
-	uint64_t left_out;
+	uint64_t left_out; /* calls or requests that cannot be replayed */
+	/* by the reason */
+	struct {
+		uint64_t n, bytes;
+	} reasons[FIO_REASONS];
 };
 
 /* Exports the recording @f, called @name in messages. Returns 0, 1 with @why if the recording is

@@ -32,7 +32,7 @@ teardown() {
 		($e | map(select(.ph == "b" or .ph == "e")) | group_by([.cat, .id]) |
 			map({cat: .[0].cat, n: length, ns: (((map(.ts) | max) - (map(.ts) | min)) * 1000 | round)})) as $async |
 		($async | map(select(.cat == "asynchronous"))) as $ops | ($async | map(select(.cat == "request"))) as $r |
-		"\(($x | length) + ($ops | length)) \(([$x[].dur] | add) * 1000 + ([$ops[].ns] | add) | round) \($r |
+		"\(($x | length) + ($ops | length)) \(([$x[].args.total_ns] | add) + ([$ops[].ns] | add) | round) \($r |
 			length) \([$r[].ns] | add)"' "$tmp/json" >"$tmp/sums"
 	[[ $(cat "$tmp/sums") == "$sums" ]]
 	command jq -e '.traceEvents as $e | (($e | map(select(.ph == "s") | .id) | sort) ==
@@ -45,11 +45,12 @@ teardown() {
 		and ($e | map(select(.name == "thread_name") | .args.name) | unique | length) == 7
 		and ($e | map(select(.name == "process_name" and .pid > 1000000) | .args.name)) == ["loop3"]
 		and ($e | map(select(.cat == "lost")) == [{"ph":"X","name":"lost","cat":"lost","pid":0,"tid":0,
-			"ts":0,"dur":1.7,"args":{"kind":"ops","count":11}}])' "$tmp/json"
+			"ts":0,"dur":1.7001953125,"args":{"kind":"ops","count":11}}])' "$tmp/json"
 	# strata are arguments, and those of a slice are all its time
 	command jq -e '[.traceEvents[] | select(.ph == "X" and .cat != "lost" and .cat != "stratum") |
-		(.dur * 1000 | round) as $d |
-		([.args | to_entries[] | select(.key | endswith("_ns")) | .value] | add) == $d] | all' "$tmp/json"
+		(((.ts + .dur) * 1000 | round) - (.ts * 1000 | round)) as $d | .args.total_ns == $d and
+		([.args | to_entries[] | select(.key | endswith("_ns") and . != "total_ns") | .value] | add) == $d] |
+		all' "$tmp/json"
 }
 
 @test "chrome: a request to a server is a slice of its server" {
@@ -91,7 +92,7 @@ teardown() {
 		    if "segments_merged" in op["args"]: parts.append("merged:%d" % op["args"]["segments_merged"])
 		    return " ".join(parts)
 		def over(op):
-		    if op: found[op["pid"], op["tid"], ns(op["ts"]) + 2000000, ns(op["dur"]), text(op)] += 1
+		    if op: found[op["pid"], op["tid"], ns(op["ts"]) + 2000000, op["args"]["total_ns"], text(op)] += 1
 		for e in json.load(gzip.open(sys.argv[1]))["traceEvents"]:
 		    if e["ph"] in "be" and e["cat"] == "asynchronous":
 		        stack = overlapping.setdefault(e["id"], [])
@@ -103,17 +104,20 @@ teardown() {
 		        if stack:
 		            stack[-1]["segments"].append((e["name"], ns(e["ts"]) - ns(begun["ts"])))
 		        else:
-		            over(begun | {"dur": e["ts"] - begun["ts"]})
+		            assert ns(e["ts"]) - ns(begun["ts"]) == begun["args"]["total_ns"]
+		            over(begun)
 		    if e["ph"] != "X" or e["cat"] == "lost": continue
 		    if e["cat"] != "stratum":
 		        over(op)
 		        op, at = e | {"segments": []}, e["ts"]
 		        continue
 		    # as a viewer adds numbers: begins where the one before ended, and ends within its operation
-		    assert (op["pid"], op["tid"]) == (e["pid"], e["tid"]) and at <= e["ts"] < at + 1e-5, (op, e, at)
+		    assert (op["pid"], op["tid"]) == (e["pid"], e["tid"]) and at == e["ts"], (op, e, at)
 		    at = e["ts"] + e["dur"]
 		    assert at <= op["ts"] + op["dur"], (op, e)
-		    op["segments"].append((e["name"], ns(e["dur"])))
+		    # also after another time is subtracted, as speedscope does
+		    assert (e["ts"] - 7 / 1024) + e["dur"] <= (op["ts"] - 7 / 1024) + op["dur"], (op, e)
+		    op["segments"].append((e["name"], ns(at) - ns(e["ts"])))
 		over(op)
 		assert found == want, (list((found - want).items())[:3], list((want - found).items())[:3])
 		assert sum("merged:7" in key[4] for key in want) > 100
@@ -313,7 +317,7 @@ sys.exit(time.monotonic() - began > 31 * 0.022 * 1.02)'
 	expect 0 record -o "$tmp/a.ios" -- "$python" "$tmp/work.py" "$dir"
 	pid=$("$iostrata" report --events csv "$tmp/a.ios" | awk -F, '$4 == "\"fsync\"" { print $18; exit }')
 	expect 0 export "$tmp/a.ios" --to fio -p "$pid" -o "$dir/replay"
-	[[ $stderr == *" actions in "*" files; "*" cannot be replayed" ]]
+	[[ $stderr == *" actions in "*" files; "*" cannot be replayed"* ]]
 	cd "$dir/replay"
 	sed -n 's/^# *\(truncate[^#]*\)#.*/\1/p' replay.fio | sh -e
 	expect 0 record -o "$tmp/b.ios" -- fio --output="$tmp/fio.out" replay.fio
@@ -347,7 +351,7 @@ sys.exit(time.monotonic() - began > 31 * 0.022 * 1.02)'
 @test "fio: -d replays a disk's requests, and counts those that cannot be replayed" {
 	"$records" "$tmp/a.ios" 1009
 	expect 0 export "$tmp/a.ios" --to fio -d loop3 -o "$tmp/t"
-	[[ $stderr == *" actions in 1 file; "*" cannot be replayed" ]]
+	[[ $stderr == *" actions in 1 file; "*" cannot be replayed"* ]]
 	want=$("$iostrata" report --events csv "$tmp/a.ios" | awk -F, '$1 == "\"request\"" && $16 == 0' |
 		grep -cE '"(R|W|F|D)"')
 	(($(grep -cE '^[0-9]+ disk (read|write|sync|trim) [0-9]+ [0-9]+$' "$tmp/t/replay.log") > want - 12))
@@ -361,6 +365,15 @@ sys.exit(time.monotonic() - began > 31 * 0.022 * 1.02)'
 	expect 2 export "$tmp/a.ios" --to fio -o "$tmp/none"
 	expect 2 export "$tmp/a.ios" --to blktrace -p 7 -o "$tmp/none"
 	says "--to fio needs one of -p PID and -d DISK; other formats take neither"
+}
+
+@test "fio: what cannot be replayed is told by its reason" {
+	"$records" "$tmp/a.ios" 2003
+	expect 0 export "$tmp/a.ios" --to fio -p 101 -o "$tmp/t"
+	all=$(sed -n 's/.* files; \([0-9,]*\) cannot be replayed$/\1/p' <<<"$stderr")
+	((all > 0))
+	[[ $(sed -n 's/^not replayed: \([0-9,]*\) with .*/\1/p' <<<"$stderr" | paste -sd+ | bc) == "$all" ]]
+	[[ $stderr == *" that failed"* ]]
 }
 
 @test "blktrace: blkparse and btt read the requests and their times" {
