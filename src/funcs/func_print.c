@@ -508,22 +508,26 @@ static bool is_mostly_probe(const struct funcs_view *v, const struct func_row *r
 static void put_mostly_probe(struct text_out *o, const struct funcs_view *v,
 			     const struct funcs_rows *rows, size_t n)
 {
-	size_t found = 0;
+	char name[1024], line[PROBES_NAMED * sizeof(name) + 256];
+	size_t found = 0, len = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!is_mostly_probe(v, rows->at[i]) || found++ >= PROBES_NAMED)
 			continue;
-		text_put(o, "%s",
-			 found == 1 ? "half or more of a usual call is the probe: " : ", ");
-		put_safe(o, func_shown(&v->funcs->at[rows->at[i]->func]), NAME_COLUMNS);
+		text_safe(name, sizeof(name), func_shown(&v->funcs->at[rows->at[i]->func]));
+		len += snprintf(line + len, sizeof(line) - len, "%s%s",
+				found == 1 ? "half or more of a usual call is the probe: " : ", ",
+				name);
 	}
+	if (!found)
+		return;
 	if (found > PROBES_NAMED)
-		text_put(o, " and %s more", text_count(found - PROBES_NAMED).s);
-	if (found)
-		text_put(o,
-			 "\n  sums of such calls also have what the probes cost above %s, and "
-			 "preemption\n",
-			 text_ns(v->cost->inside_ns).s);
+		len += snprintf(line + len, sizeof(line) - len, " and %s more",
+				text_count(found - PROBES_NAMED).s);
+	snprintf(line + len, sizeof(line) - len,
+		 "; sums of such calls also have what probes cost above %s, and preemption",
+		 text_ns(v->cost->inside_ns).s);
+	text_wrap(o, line, 0, INDENT, width_of(v));
 }
 
 static void put_table(struct text_out *o, const struct funcs_view *v, const struct funcs_rows *rows)

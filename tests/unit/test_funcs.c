@@ -331,7 +331,7 @@ static void rows_that_are_mostly_probes_are_named(void **state)
 			assert_int_equal(hist_add(&rows[k].hist, hist_bucket(usual_ns[k]), 7), 0);
 		}
 		text = printed(func_text, &v, &sn);
-		assert_non_null(strstr(text, "\nhalf or more of a usual call is the probe: a\n"));
+		assert_non_null(strstr(text, "\nhalf or more of a usual call is the probe: a; "));
 		free(text);
 		for (int k = 0; k < 2; k++)
 			free(rows[k].hist.bins);
