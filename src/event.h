@@ -509,7 +509,8 @@ enum { STACK_FRAMES = 64 };
 	ROW(MEMORY, "memory", "the memory of the stack was not there")                             \
 	ROW(BUSY, "busy", "the process was changing its mappings")                                 \
 	ROW(DEEP, "deep", "more than 64 frames")                                                   \
-	ROW(COMPAT, "compat", "the call is a 32-bit one")
+	ROW(COMPAT, "compat", "the call is a 32-bit one")                                          \
+	ROW(UNNAMED, "unnamed", "the recording was cut off before its stacks")
 /* clang-format on */
 
 #define STACK_END_ID(id, ...) STACK_##id,
@@ -529,9 +530,12 @@ struct sent_stack {
 	unsigned char kind;              /* enum op_kind */
 	unsigned char end;               /* enum stack_end */
 	unsigned char by_frame_pointers; /* part of the stack */
-	unsigned int n;                  /* frames */
-	unsigned int pid, tid;           /* as the tool's pid namespace numbers them */
-	unsigned long long fs;           /* identity of the file system type */
+	unsigned short n;                /* frames */
+	unsigned short call;             /* as in struct sent_op, with sent_ops */
+	struct sent_who who;
+	struct sent_file_id file; /* with sent_ops */
+	unsigned long long fs;    /* identity of the file system type */
+	unsigned long long start_ns;
 	unsigned long long total_ns, threshold_ns;
 	long long ret;
 	unsigned long long device_bytes;

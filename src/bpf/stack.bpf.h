@@ -64,7 +64,7 @@ static __always_inline void stack_walk_tell(const struct stack_walk *w)
 	}
 	__builtin_memset(s, 0, sizeof(*s));
 	s->what = SENT_STACK_FILE;
-	s->pid = w->to->pid;
+	s->pid = w->to->who.pid;
 	s->key = w->key;
 	s->start = w->start;
 	s->end = w->start + w->len;
@@ -212,16 +212,17 @@ static __always_inline void stack_count_lost(u64 total)
 /* Fills all members but those of the stack. */
 static __always_inline void stack_fill(struct sent_stack *s, const struct op *op)
 {
-	u64 id = current_pid_tgid();
-
 	s->what = SENT_STACK;
 	s->kind = op->kind;
 	s->end = STACK_WHOLE;
 	s->by_frame_pointers = 0;
 	s->n = 0;
-	s->pid = id >> 32;
-	s->tid = id;
+	s->call = op->call;
+	who_set(&s->who, NULL);
+	s->file.key = file_key_of(&op->file);
+	s->file.ino = op->file.ino;
 	s->fs = op->file.fs;
+	s->start_ns = op->start;
 	s->total_ns = op->taken.total;
 	s->threshold_ns = op->taken.threshold;
 	s->ret = op->taken.ret;

@@ -105,6 +105,7 @@ _Static_assert((0 OP_COLUMNS(ONE, ONE, ONE)) == STORED_COLUMNS(struct stored_op)
 /* In the order of the members of the other stored records. */
 static const pack_codes request_codes = { REQUEST_COLUMNS(REQUEST_CODE, REQUEST_CODE) };
 static const pack_codes server_request_codes = { D, V, V, V, D, V, V, V, V };
+static const pack_codes stack_codes = { D, D, D, V, V, V, D, V, V, V };
 static const pack_codes name_codes = { V, D, V, V, V, V };
 static const pack_codes loss_codes = { D, D, V, V };
 static const pack_codes machine_load_codes = { D, D }; /* the others are values */
@@ -127,6 +128,7 @@ void batches_init(struct batch b[CHUNK_KINDS])
 	b[CHUNK_REQUESTS].columns = COLUMNS(request_codes, struct stored_request);
 	b[CHUNK_SERVER_REQUESTS].columns =
 		COLUMNS(server_request_codes, struct stored_server_request);
+	b[CHUNK_STACKS].columns = COLUMNS(stack_codes, struct stored_stack);
 	b[CHUNK_NAMES].columns = COLUMNS(name_codes, struct stored_name);
 	b[CHUNK_LOSSES].columns = COLUMNS(loss_codes, struct stored_loss);
 	b[CHUNK_MACHINE_LOADS].columns = COLUMNS(machine_load_codes, struct stored_machine_load);

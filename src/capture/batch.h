@@ -52,11 +52,12 @@ static inline bool is_records(unsigned int kind)
 	return kind == CHUNK_OPS || kind == CHUNK_REQUESTS;
 }
 
-/* Whether chunks of this kind hold events: operations, requests, handles, or requests to servers.
- */
+/* Whether chunks of this kind hold events: operations, requests, handles, requests to servers, or
+ * operations with stacks. */
 static inline bool is_events(unsigned int kind)
 {
-	return is_records(kind) || kind == CHUNK_HANDLES || kind == CHUNK_SERVER_REQUESTS;
+	return is_records(kind) || kind == CHUNK_HANDLES || kind == CHUNK_SERVER_REQUESTS ||
+	       kind == CHUNK_STACKS;
 }
 
 /* Writes CHUNK_HEAD bytes. */

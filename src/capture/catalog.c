@@ -6,6 +6,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "base/encode.h"
 #include "base/list.h"
 #include "capture/stored.h"
 #include "host/container.h"
@@ -19,7 +20,7 @@ struct catalog_text {
 
 int catalog_init(struct catalog *c)
 {
-	*c = (struct catalog){ .n_files = 1, .n_threads = 1 };
+	*c = (struct catalog){ .n_files = 1, .n_threads = 1, .n_frames = 1, .n_stacks = 1 };
 	if (list_reserve((void **)&c->files, &c->files_cap, 1, sizeof(*c->files)) ||
 	    list_reserve((void **)&c->threads, &c->threads_cap, 1, sizeof(*c->threads)))
 		return -ENOMEM;
@@ -51,6 +52,13 @@ void catalog_done(struct catalog *c)
 	devices_done(&c->disks);
 	texts_free(&c->containers);
 	texts_free(&c->texts);
+	texts_free(&c->codes);
+	for (size_t i = 1; i < c->n_frames; i++)
+		free(c->frames[i].text);
+	for (size_t i = 1; i < c->n_stacks; i++)
+		free(c->stacks[i].frames);
+	free(c->frames);
+	free(c->stacks);
 	texts_free(&c->commands);
 	for (size_t i = 0; i < c->n_old; i++)
 		free(c->old_commands[i]);
@@ -188,6 +196,51 @@ static int disk_add(struct catalog *c, const struct stored_name *n, const char *
 	return 0;
 }
 
+static int frame_add(struct catalog *c, const struct stored_name *n, const char *text)
+{
+	size_t function = strnlen(text, n->text_len);
+	struct catalog_frame *f;
+
+	if (n->id != c->n_frames || n->c > UINT32_MAX)
+		return -EBADMSG;
+	if (list_reserve((void **)&c->frames, &c->frames_cap, n->id, sizeof(*c->frames)))
+		return -ENOMEM;
+	f = &c->frames[n->id];
+	*f = (struct catalog_frame){ .code = n->a, .at = n->b, .line = n->c };
+	c->n_frames++;
+	f->text = malloc(n->text_len + 2);
+	if (!f->text)
+		return -ENOMEM;
+	memcpy(f->text, text, n->text_len);
+	f->text[n->text_len] = f->text[n->text_len + 1] = '\0';
+	f->function = function ? f->text : NULL;
+	f->source = f->text[function + 1] ? f->text + function + 1 : NULL;
+	return 0;
+}
+
+static int stack_add(struct catalog *c, const struct stored_name *n, const char *text)
+{
+	size_t frames = n->text_len / 4;
+	struct catalog_stack *s;
+
+	if (n->id != c->n_stacks || n->text_len % 4 || frames > STACK_FRAMES || n->a >= STACK_END_N)
+		return -EBADMSG;
+	if (list_reserve((void **)&c->stacks, &c->stacks_cap, n->id, sizeof(*c->stacks)))
+		return -ENOMEM;
+	s = &c->stacks[n->id];
+	*s = (struct catalog_stack){ .end = n->a, .by_frame_pointers = n->b };
+	c->n_stacks++;
+	s->frames = calloc(frames + 1, sizeof(*s->frames));
+	if (!s->frames)
+		return -ENOMEM;
+	for (; s->n < frames; s->n++) {
+		s->frames[s->n] = get_u32((const uint8_t *)text + 4 * s->n);
+		if (!s->frames[s->n] || s->frames[s->n] >= c->n_frames)
+			return -EBADMSG;
+	}
+	return 0;
+}
+
 static int name_add(struct catalog *c, const struct stored_name *n, const char *text)
 {
 	switch (n->type) {
@@ -209,6 +262,12 @@ static int name_add(struct catalog *c, const struct stored_name *n, const char *
 		return disk_add(c, n, text);
 	case NAME_FS:
 		return fs_add(c, n, text);
+	case NAME_CODE:
+		return text_add(&c->codes, n, text);
+	case NAME_FRAME:
+		return frame_add(c, n, text);
+	case NAME_STACK:
+		return stack_add(c, n, text);
 	default:
 		return 0; /* from a later minor version */
 	}
@@ -257,6 +316,11 @@ const char *catalog_server_text(const struct catalog *c, uint64_t id)
 	const char *text = text_find(c->texts, id);
 
 	return text ? text : "";
+}
+
+const char *catalog_code(const struct catalog *c, uint64_t id)
+{
+	return text_find(c->codes, id);
 }
 
 void catalog_container_names(const struct catalog *c, struct container_names *names)

@@ -6,6 +6,7 @@
 #ifndef IOSTRATA_CAPTURE_CATALOG_H
 #define IOSTRATA_CAPTURE_CATALOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,21 @@ struct catalog_thread {
 	const char *command; /* of its process; NULL: not known */
 };
 
+/* A frame of user stacks. */
+struct catalog_frame {
+	uint64_t code, at;
+	unsigned int line;             /* 0: not known */
+	const char *function, *source; /* NULL: not known */
+	char *text;                    /* has both; owned */
+};
+
+struct catalog_stack {
+	unsigned int end; /* enum stack_end */
+	bool by_frame_pointers;
+	unsigned int n;
+	unsigned int *frames; /* ids, the innermost first; owned */
+};
+
 enum { CATALOG_FS = 256 };
 
 struct catalog {
@@ -42,6 +58,10 @@ struct catalog {
 	struct devices disks;          /* noted while it was recorded, and what they lie on */
 	char **old_commands;           /* earlier ones, which threads may have */
 	size_t n_old, old_cap;
+	struct catalog_frame *frames; /* [0]: not known */
+	struct catalog_stack *stacks; /* [0]: likewise */
+	size_t n_frames, n_stacks, frames_cap, stacks_cap;
+	struct catalog_text *codes;
 	uint64_t version; /* grows with each chunk of names: the chunk may replace names */
 	struct {
 		char name[FS_NAME_LEN];
@@ -70,6 +90,9 @@ const char *catalog_server_text(const struct catalog *c, uint64_t id);
 
 /* Adds the names of all containers to @names. */
 void catalog_container_names(const struct catalog *c, struct container_names *names);
+
+/* The name of a program or library with code; NULL: not known. */
+const char *catalog_code(const struct catalog *c, uint64_t id);
 
 /* Type of the file system @fs of a record; "": not known. */
 const char *catalog_fs(const struct catalog *c, uint64_t fs);

@@ -238,6 +238,7 @@ static void put_header(struct json *j, const struct header_run *run)
 	json_put_int(j, "cpus", get_nprocs());
 	json_put_bool(j, "ops", run->has_ops);
 	json_put_bool(j, "requests", run->has_requests);
+	json_put_bool(j, "stacks", run->has_stacks);
 	json_put_bool(j, "device_bytes", !run->missing->device_bytes);
 	for (int st = STRATA_ALWAYS; st < ST_N; st++)
 		json_put_bool(j, stratum_name(st), true);
@@ -418,6 +419,7 @@ int header_parse(struct header *h, const char *text, size_t len)
 	h->realtime_ns = member_number(j, "realtime_ns");
 	h->has_ops = json_is_true(json_object_get(j, "ops"));
 	h->has_requests = json_is_true(json_object_get(j, "requests"));
+	h->has_stacks = json_is_true(json_object_get(j, "stacks"));
 	h->has_device_bytes = json_is_true(json_object_get(j, "device_bytes"));
 	name = json_string_value(json_object_get(j, "machine"));
 	h->machine = name ? machine_find(name)
@@ -574,6 +576,10 @@ static void put_ending(struct json *j, const struct ending *e, const char *how)
 	json_put_end(j, '}');
 	json_put_uint(j, "dropped_ops", e->dropped_ops);
 	json_put_uint(j, "dropped_requests", e->dropped_requests);
+	if (e->has_stacks) {
+		json_put_uint(j, "stacks_lost", e->stacks_lost);
+		json_put_uint(j, "stacks_lost_ns", e->stacks_lost_ns);
+	}
 	put_servers(j, e);
 	ending_put_disks(j);
 	json_put_end(j, '}');
@@ -713,6 +719,9 @@ int ending_parse(struct ending *ret_ending, const char *text, size_t len)
 	e.requests = member_number(j, "requests");
 	e.dropped_ops = member_number(j, "dropped_ops");
 	e.dropped_requests = member_number(j, "dropped_requests");
+	e.has_stacks = json_object_get(j, "stacks_lost");
+	e.stacks_lost = member_number(j, "stacks_lost");
+	e.stacks_lost_ns = member_number(j, "stacks_lost_ns");
 	for (int i = 0; i < LOST_N; i++)
 		e.lost[i] = member_number(lost, lost_name(i));
 	e.missed = member_number(lost, "missed");

@@ -57,6 +57,7 @@ struct header {
 	uint64_t monotonic_ns, realtime_ns; /* the same moment on two clocks */
 	bool has_ops, has_requests;
 	bool has_device_bytes;       /* operations have device_bytes */
+	bool has_stacks;             /* user stacks were taken */
 	struct header_mount *mounts; /* owned */
 	size_t n_mounts;
 	struct devices devices;    /* when the recording began */
@@ -81,6 +82,7 @@ struct header_run {
 	uint64_t begin_ns; /* the beginning of the run, CLOCK_MONOTONIC */
 	const struct header_trigger *triggers;
 	unsigned int n_triggers;
+	bool has_stacks;
 };
 
 /* Describes a run on this machine, as JSON. The caller frees the result; NULL if out of memory. */
@@ -110,7 +112,9 @@ struct ending {
 	 * Their keys have no dev and no bucket. */
 	struct server_row *servers;
 	size_t n_servers;
-	struct header_disks disks; /* read only: temperatures at the end */
+	struct header_disks disks;            /* read only: temperatures at the end */
+	uint64_t stacks_lost, stacks_lost_ns; /* user stacks, and the time of their operations */
+	bool has_stacks;                      /* the last two are known */
 };
 
 char *ending_text(const struct ending *e, const char *how);

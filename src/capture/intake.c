@@ -682,6 +682,30 @@ void intake_record(struct intake *in, const void *data, size_t len)
 		server_request_take(in, data);
 }
 
+void intake_stack(struct intake *in, const struct sent_stack *s, unsigned int stack, int fs)
+{
+	struct stored_stack to = { .start_ns = s->start_ns,
+				   .owner = thread_id(in, &s->who),
+				   .file = file_id(in, &s->file),
+				   .kind = s->kind,
+				   .call = s->call,
+				   .fs = fs < 0 ? STORED_FS_UNKNOWN : SENT_FS_FIRST + fs,
+				   .ret = s->ret,
+				   .device_bytes = s->device_bytes,
+				   .stack = stack,
+				   .threshold_ns = s->threshold_ns };
+	uint64_t total = 0;
+
+	if (s->fs == FS_BDEV)
+		to.fs = STORED_FS_BDEV;
+	else if (fs >= 0 && to.fs < 256 && !in->fs_probed[to.fs])
+		fs_meet(in, to.fs);
+	for (int st = 0; st < ST_N; st++)
+		total += to.strata[st] = s->strata[st];
+	if (s->start_ns + total <= in->end_ns)
+		writer_stack(in->w, &to, total);
+}
+
 void intake_end(struct intake *in)
 {
 	for (unsigned int fs = SENT_FS_FIRST; fs < 256; fs++)

@@ -86,6 +86,10 @@ void intake_done(struct intake *in);
 void intake_record(struct intake *in, const void *data, size_t len);
 void intake_name(struct intake *in, const void *data, size_t len);
 
+/* Takes an operation with its user stack, number @stack, on the file system in the slot @fs of the
+ * session; negative: not known. */
+void intake_stack(struct intake *in, const struct sent_stack *s, unsigned int stack, int fs);
+
 /* Ids up to this one may have no name in memory, and readers want a name for each id: the last
  * argument of writer_tail_copy(). Returns 0 if all have names. */
 uint64_t intake_unnamed_ids(const struct intake *in);

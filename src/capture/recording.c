@@ -10,14 +10,14 @@
 
 uint64_t stored_event_end(const struct stored_event *ev)
 {
-	if (ev->kind == CHUNK_OPS)
+	if (ev->kind == CHUNK_OPS || ev->kind == CHUNK_STACKS)
 		return ev->op.start_ns + stored_op_total(&ev->op);
 	return stored_request_end(&ev->request);
 }
 
 uint64_t stored_event_total(const struct stored_event *ev)
 {
-	if (ev->kind == CHUNK_OPS)
+	if (ev->kind == CHUNK_OPS || ev->kind == CHUNK_STACKS)
 		return stored_op_total(&ev->op);
 	return stored_request_end(&ev->request) - ev->request.q_ns;
 }
@@ -148,6 +148,10 @@ static int chunk_read(struct recording *r, struct reason *why)
 		if (r->server_requests)
 			err = records_begin(r, STORED_COLUMNS(struct stored_server_request), why);
 		break;
+	case CHUNK_STACKS:
+		if (r->stacks)
+			err = records_begin(r, STORED_COLUMNS(struct stored_stack), why);
+		break;
 	case CHUNK_LOSSES:
 		err = records_begin(r, STORED_COLUMNS(struct stored_loss), why);
 		break;
@@ -167,6 +171,34 @@ static int loss_take(struct recording *r, const struct stored_event *ev)
 	if (!r->reader.ended && ev->loss.kind < LOST_N)
 		r->ending.lost[ev->loss.kind] += ev->loss.count;
 	return losses_add(&r->losses, &ev->loss) ? -ENOMEM : 1;
+}
+
+/* The next row of the chunk. Returns as cursor_next(). */
+static int row_take(struct recording *r, struct stored_event *ev)
+{
+	struct stored_stack s;
+	int got;
+
+	if (ev->kind != CHUNK_STACKS)
+		return cursor_next(&r->rows, (uint64_t *)&ev->op);
+	got = cursor_next(&r->rows, (uint64_t *)&s);
+	if (got <= 0)
+		return got;
+	ev->op = (struct stored_op){ .start_ns = s.start_ns,
+				     .owner = s.owner,
+				     .file = s.file,
+				     .kind = s.kind,
+				     .call = s.call,
+				     .fs = s.fs,
+				     .offset = ~0ULL,
+				     .len = ~0ULL,
+				     .fd = -1,
+				     .ret = s.ret,
+				     .device_bytes = s.device_bytes };
+	memcpy(ev->op.strata, s.strata, sizeof(s.strata));
+	ev->stack = s.stack;
+	ev->threshold_ns = s.threshold_ns;
+	return 1;
 }
 
 /* The segments of the operation in @ev, the next ones in the column of bytes. 1 or -EBADMSG. */
@@ -189,7 +221,7 @@ int recording_next(struct recording *r, struct stored_event *ret_event, struct r
 	for (;;) {
 		if (r->in_chunk) {
 			ret_event->kind = r->reader.head.kind;
-			got = cursor_next(&r->rows, (uint64_t *)&ret_event->op);
+			got = row_take(r, ret_event);
 			if (got > 0 && ret_event->kind == CHUNK_OPS)
 				got = segments_take(r, ret_event);
 			if (got > 0 && ret_event->kind == CHUNK_LOSSES)

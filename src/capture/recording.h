@@ -20,11 +20,13 @@
 struct reason;
 
 struct stored_event {
-	enum chunk_kind kind; /* selects one of the members below */
+	enum chunk_kind kind;  /* selects one of the members below */
+	uint64_t stack;        /* of CHUNK_STACKS: id in the catalog, and struct stored_stack's */
+	uint64_t threshold_ns; /* threshold */
 	const uint8_t
 		*segments; /* of an operation, op.segments bytes, until the next record; hostile */
 	union {
-		struct stored_op op; /* of CHUNK_HANDLES, too */
+		struct stored_op op; /* of CHUNK_HANDLES and CHUNK_STACKS, too */
 		struct stored_request request;
 		struct stored_server_request server_request;
 		struct stored_loss loss;
@@ -43,6 +45,7 @@ struct recording {
 	 * */
 	uint64_t from_ns, to_ns;
 	bool server_requests; /* records of requests to servers are wanted, too */
+	bool stacks;          /* operations with user stacks are wanted, too */
 	uint64_t last_ns;     /* end of the last readable record */
 	/* private */
 	struct cursor rows;

@@ -226,8 +226,7 @@ struct replay_fs {
 
 enum { FS_KEY_FIRST = 16 };
 
-/* The number of a file system of @rec in keys, or 0 if out of memory. */
-static uint64_t fs_key(struct replay *r, const struct recording *rec, uint64_t fs)
+uint64_t replay_fs_key(struct replay *r, const struct recording *rec, uint64_t fs)
 {
 	const char *name = catalog_fs(&rec->catalog, fs);
 	struct replay_fs *list;
@@ -340,7 +339,7 @@ static int copy_add(struct replay *r, struct replay_rows *of, const struct recor
 		    const struct stored_op *op, const struct op_key *from)
 {
 	const struct catalog_file *f = catalog_file(&rec->catalog, op->copied_to);
-	struct op_key key = { .fs = fs_key(r, rec, op->copied_fs), .op = OP_COPY_TO };
+	struct op_key key = { .fs = replay_fs_key(r, rec, op->copied_fs), .op = OP_COPY_TO };
 	struct op_sums sums = { .count = 1, .bytes = op->ret };
 	struct op_row *row;
 
@@ -361,7 +360,7 @@ static int op_add(struct replay *r, struct replay_interval *iv, const struct rec
 {
 	struct replay_rows *of = rows_of(r, iv, rec, true);
 	const struct catalog_file *f = catalog_file(&rec->catalog, op->file);
-	struct op_key key = { .fs = fs_key(r, rec, op->fs), .op = op->kind };
+	struct op_key key = { .fs = replay_fs_key(r, rec, op->fs), .op = op->kind };
 	struct op_sums sums;
 	struct op_row *row;
 
@@ -485,7 +484,7 @@ static void slow_op_fill(struct replay *r, struct slow_op *ret, const struct rec
 	const struct catalog_file *f = catalog_file(&rec->catalog, op->file);
 
 	slow_op_set_stored(ret, op);
-	ret->fs = fs_key(r, rec, op->fs);
+	ret->fs = replay_fs_key(r, rec, op->fs);
 	ret->who = (struct sent_who){ .pid = t->pid, .tid = t->tid, .cgroup = t->cgroup };
 	ret->dev = FILE_KEY_DEV(f->key);
 	ret->ino = f->ino;
@@ -628,15 +627,14 @@ int replay_end(struct replay *r, const struct recording *rec, struct reason *why
 
 	r->vfs_kinds |= rec->header.vfs_kinds;
 	for (int fs = STORED_FS_FIRST; fs < CATALOG_FS; fs++) {
-		key = rec->catalog.fs[fs].name[0] ? fs_key(r, rec, fs) : 0;
+		key = rec->catalog.fs[fs].name[0] ? replay_fs_key(r, rec, fs) : 0;
 		if (key >= FS_KEY_FIRST)
 			r->fs[key - FS_KEY_FIRST].probed &= rec->catalog.fs[fs].probed;
 	}
 	return 0;
 }
 
-/* Layers whose functions were not probed for operations like those of @row; see op_row. */
-static unsigned int missing_layers(const struct replay *r, const struct op_row *row)
+unsigned int replay_missing_layers(const struct replay *r, const struct op_row *row)
 {
 	unsigned int probed = 0, set = 0;
 
@@ -743,7 +741,7 @@ int replay_take(struct replay *r, size_t i, struct snapshot *sn)
 	snapshot_files_sort(sn);
 	memcpy(sn->lost, iv->lost, sizeof(sn->lost));
 	for (size_t n = 0; n < sn->n_ops; n++)
-		sn->ops[n].missing_layers = missing_layers(r, &sn->ops[n]);
+		sn->ops[n].missing_layers = replay_missing_layers(r, &sn->ops[n]);
 	return err;
 }
 

@@ -79,6 +79,11 @@ int replay_take(struct replay *r, size_t i, struct snapshot *sn);
 
 void replay_done(struct replay *r);
 
+/* The number of file system @fs of @rec in keys of rows, or 0 if out of memory; and as
+ * op_row.missing_layers, for a row with such a key. */
+uint64_t replay_fs_key(struct replay *r, const struct recording *rec, uint64_t fs);
+unsigned int replay_missing_layers(const struct replay *r, const struct op_row *row);
+
 /* The keys of rows, shared by all code that sums up recordings. */
 
 /* Sets the key for thread @t and file @f; @by must be all 0. */

@@ -43,6 +43,7 @@ enum chunk_kind {
 	CHUNK_HANDLES, /* struct stored_op, of kind OP_HANDLE */
 	CHUNK_SERVER_REQUESTS,
 	CHUNK_MACHINE_LOADS,
+	CHUNK_STACKS,
 	CHUNK_KINDS,
 };
 
@@ -253,6 +254,22 @@ static inline uint64_t stored_server_request_end(const struct stored_server_requ
 	return rq->q_ns + rq->tag_ns + rq->queue_ns + rq->server_ns;
 }
 
+/*
+ * An operation whose user stack was taken, once more: the operation is also among the others. The
+ * stack was taken with the probability min(1, total / @threshold_ns). Strata come last, since new
+ * ones are appended.
+ */
+struct stored_stack {
+	uint64_t start_ns;
+	uint64_t owner, file;    /* as in struct stored_op */
+	uint64_t kind, call, fs; /* likewise */
+	uint64_t ret;            /* signed */
+	uint64_t device_bytes;
+	uint64_t stack; /* NAME_STACK */
+	uint64_t threshold_ns;
+	uint64_t strata[ST_N];
+};
+
 /* A name: text and numbers, by the id in records. A later name with the same type and id replaces
  * it. */
 struct stored_name {
@@ -275,6 +292,12 @@ enum stored_name_type {
 	NAME_COMMAND,   /* id the process; text: its command line. Before its threads */
 	NAME_DISK,      /* id dev_t << 32 | dev_t of a device below, 0: none; a when this was
 			 * noted, CLOCK_MONOTONIC ns; text: the kernel's name of the first */
+	/* user stacks and their parts are named at the end of the recording; ids from 1 on */
+	NAME_CODE,  /* a program or library; text: name without directories */
+	NAME_FRAME, /* a NAME_CODE, 0: none; b place in it, or address; c line, 0: not known; text:
+		     * function, NUL, source as the compiler had it; "": not known */
+	NAME_STACK, /* a enum stack_end; b 1: found by frame pointers in part; text: each frame,
+		     * NAME_FRAME, as 4 bytes, the innermost first */
 	NAME_TYPES,
 };
 

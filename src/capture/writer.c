@@ -401,6 +401,12 @@ void writer_server_request(struct writer *w, const struct stored_server_request 
 		w->lost_others++;
 }
 
+void writer_stack(struct writer *w, const struct stored_stack *s, uint64_t total_ns)
+{
+	if (w->err || batch_add(w, CHUNK_STACKS, s, s->start_ns + total_ns))
+		w->lost_others++;
+}
+
 void writer_loss(struct writer *w, const struct stored_loss *loss)
 {
 	if (!w->err)
@@ -435,6 +441,7 @@ void writer_flush(struct writer *w)
 		batch_write(w, kind);
 	batch_write(w, CHUNK_SERVER_REQUESTS);
 	batch_write(w, CHUNK_MACHINE_LOADS);
+	batch_write(w, CHUNK_STACKS);
 }
 
 static int file_begin(struct writer *w, int fd, const char *header)

@@ -44,7 +44,8 @@ struct writer {
 	void *next_arg;
 	uint64_t bytes;         /* written so far, to this file */
 	uint64_t ops, requests; /* recorded: in the file, or in memory for --keep */
-	/* not written: no room, or an error; others: handles, and requests to servers */
+	/* not written: no room, or an error; others: handles, requests to servers,
+	 * stacks */
 	uint64_t lost_ops, lost_requests, lost_others;
 	uint64_t dropped_ops, dropped_requests; /* too old for keep_ns, or no memory */
 	uint64_t cut_ns; /* the last end of records dropped for keep_bytes; 0: none */
@@ -92,6 +93,9 @@ void writer_handle(struct writer *w, const struct stored_op *op);
 
 /* Adds a request to a server, likewise. */
 void writer_server_request(struct writer *w, const struct stored_server_request *rq);
+
+/* Adds an operation with its user stack, likewise. */
+void writer_stack(struct writer *w, const struct stored_stack *s, uint64_t total_ns);
 
 void writer_loss(struct writer *w, const struct stored_loss *loss);
 

@@ -255,8 +255,7 @@ static int resolve(struct run *r, struct reason *why)
 	conf->stacks = b->stacks || b->folded || BY_NEEDS_STACKS(b->opts.by);
 	b->io.stack_conf.hide = b->hide;
 	if (!b->all_stacks)
-		b->io.stack_conf.per_second =
-			(uint64_t)STACKS_PER_CPU * sysconf(_SC_NPROCESSORS_ONLN);
+		b->io.stack_conf.per_second = stacks_per_second();
 	conf->queued = b->opts.queued;
 	conf->meta_calls = breakdown_meta_calls(&b->opts, conf->layer);
 	conf->sites = b->sites;

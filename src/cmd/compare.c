@@ -199,7 +199,7 @@ static int resolve(struct compare_cmd *o, char **rest, int n, struct reason *why
 			return -1;
 	if (o->by == BY_HOST)
 		return breakdown_no_hosts(why);
-	if (breakdown_check_recorded(o->by, why))
+	if (breakdown_check_recorded(o->by, why) || breakdown_no_stacks(o->by, "compare", why))
 		return -1;
 	if (o->by == BY_DIR)
 		return reason_set(why, EXIT_USAGE, "compare has --by file, not --by dir");

@@ -21,6 +21,7 @@
 #include "cmd/record_runs.h"
 #include "common/archive.h"
 #include "common/breakdown_opts.h"
+#include "common/recorded_stacks.h"
 #include "common/recorder.h"
 #include "event.h"
 #include "run/deputy.h"
@@ -181,14 +182,15 @@ struct record_run {
 	struct record_otf2 otf2; /* --parquet and --html use the same */
 	uint64_t buffer_kib, max_mib;
 	struct opt_strings until;
-	bool ops, requests, breakdown;
+	bool ops, requests, breakdown, stacks, all_stacks;
 	struct breakdown_opts opts;
 	struct record_runs runs;
 	/* state */
 	struct record_files files;
 	struct recorder recorder;
 	uint64_t start_ns, said_ns;
-	bool until_said, ended;
+	bool until_said, ended, stacks_written;
+	uint64_t stacks_late; /* came after these were written */
 	struct breakdown_view view;
 	struct utsname uts;
 };
@@ -234,6 +236,11 @@ static const struct opt what_opts[] = {
 	{ 0, "breakdown", OPT_FLAG(struct record_run, breakdown),
 	  .help = "also print breakdown's tables for this run; each option for tables implies this "
 		  "option" },
+	{ 0, "stacks", OPT_FLAG(struct record_run, stacks),
+	  .help = "also user stacks: which function of the program made the call; for 'iostrata "
+		  "report --by function'" },
+	{ 0, "all-stacks", OPT_FLAG(struct record_run, all_stacks),
+	  .help = "the user stack of each operation (default: at most 200 a second for each CPU)" },
 	{ 0, "no-commands", OPT_FLAG(struct record_run, recorder.no_commands),
 	  .help = RECORDER_NO_COMMANDS_HELP },
 	{ 0, "by", OPT_CHOICE(struct record_run, opts.by, breakdown_by_choices), .arg = "KEY",
@@ -262,6 +269,7 @@ static const struct opt_group groups[] = {
 static const struct opt_example examples[] = {
 	{ "iostrata record -- make -j8", "the I/O of a command and of all its descendants" },
 	{ "iostrata record -o trace.ios -D 10", "all I/O, for 10 seconds" },
+	{ "iostrata record --stacks -- ./program", "also which functions made the calls" },
 	{ "iostrata record --requests -d nvme0n1", "a disk's requests" },
 	{ "iostrata record --keep 60 -o last.ios", "the last minute before Ctrl-C" },
 	{ "iostrata record --keep 60 --until 'fsync>100ms'", "the minute before a slow fsync" },
@@ -419,6 +427,41 @@ static int runs_make(struct record_run *rec, struct reason *why)
 	return got;
 }
 
+static void on_stack(void *arg, const struct sent_stack *s, unsigned int number, int fs_slot)
+{
+	struct record_run *rec = arg;
+
+	if (rec->stacks_written)
+		rec->stacks_late++;
+	else
+		recorder_stack(&rec->recorder, s, number, fs_slot);
+}
+
+/* Sets up user stacks, if they are wanted. Returns 0, or -1 with @why. */
+static int resolve_stacks(struct record_run *rec, struct reason *why)
+{
+	struct session_conf *conf = &rec->io.conf;
+
+	rec->stacks |= rec->all_stacks;
+	if (!rec->stacks)
+		return 0;
+	if (!conf->sent_ops)
+		return reason_set(why, EXIT_USAGE,
+				  "user stacks are those of operations, which "
+				  "--requests leaves out");
+	if (rec->files.max_files) {
+		reason_set(why, EXIT_USAGE, "--stacks and --max-files exclude one another");
+		return reason_hint(why, "stacks are named when the run ends, in the last file");
+	}
+	conf->stacks = true;
+	conf->uncounted = false; /* only counted operations have stacks */
+	rec->io.stack_conf.sink = on_stack;
+	rec->io.stack_conf.sink_arg = rec;
+	if (!rec->all_stacks)
+		rec->io.stack_conf.per_second = stacks_per_second();
+	return 0;
+}
+
 static int resolve(struct run *r, struct reason *why)
 {
 	struct record_run *rec = record_run_of(r);
@@ -441,7 +484,8 @@ static int resolve(struct run *r, struct reason *why)
 				  "--json needs --breakdown: it prints these tables");
 	if (rec->opts.by == BY_HOST)
 		return breakdown_no_hosts(why);
-	if (breakdown_check_recorded(rec->opts.by, why))
+	if (breakdown_check_recorded(rec->opts.by, why) ||
+	    breakdown_no_stacks(rec->opts.by, "record", why))
 		return -1;
 	conf->layer = rec->ops || both ? LAYER_OPS : LAYER_BLK;
 	if ((conf->layer == LAYER_BLK &&
@@ -455,6 +499,8 @@ static int resolve(struct run *r, struct reason *why)
 	conf->by = breakdown_rows_by(&rec->opts);
 	conf->meta_calls = breakdown_meta_calls(&rec->opts, conf->layer);
 	conf->buffer_bytes = rec->buffer_kib * 1024;
+	if (resolve_stacks(rec, why))
+		return -1;
 	r->usr1_ends = true;
 	r->beat_ns = FIRST_FLUSH_NS;
 	if (recorder_until(&rec->recorder, &rec->until, why))
@@ -549,8 +595,15 @@ static int recording_end(struct record_run *rec, const struct snapshot *sn, stru
 	struct ending total = { .duration_ns = sn->duration_ns, .missed = sn->missed };
 
 	intake_end(&rec->recorder.intake);
+	if (sn->stacks)
+		recorded_stacks_write(&rec->files.w, sn->stacks);
 	recorder_tell_losses(&rec->recorder, clock_ns());
 	recorder_tell_load(&rec->recorder);
+	if (sn->stacks) {
+		total.has_stacks = true;
+		total.stacks_lost = sn->stacks->lost + rec->stacks_late;
+		total.stacks_lost_ns = sn->stacks->lost_ns;
+	}
 	if (!rec->files.max_files && !rec->files.keep_ns && !rec->files.w.err) {
 		total.servers = sn->servers;
 		total.n_servers = sn->n_servers;
@@ -568,6 +621,7 @@ static int report(struct run *r, struct snapshot *sn)
 	struct reason why;
 
 	rec->recorder.intake.end_ns = sn->taken_ns;
+	rec->stacks_written = true;
 	session_beat(rec->io.session); /* takes the records sent in the meantime */
 	if (recording_end(rec, sn, &why)) {
 		cmd_fail(&why);

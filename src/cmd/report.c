@@ -45,6 +45,7 @@ struct report {
 	struct report_page page;
 	struct report_list list;
 	bool json, strict, heat;
+	bool stacks, folded;           /* about user stacks */
 	unsigned int strict_but;       /* not for these losses: 1 << enum lost */
 	char looked_for[FILTERS_TEXT]; /* the filters as text; hostile */
 	char of_ops[64];               /* filters of operations alone: they choose no requests */
@@ -77,6 +78,13 @@ static const struct opt what_opts[] = {
 	{ 0, "joined", OPT_FLAG(struct report, list.joined),
 	  .help = "with --events, list the NFS requests of a client which are joined with "
 		  "operations of its server" },
+	{ 0, "stacks", OPT_FLAG(struct report, stacks),
+	  .help = "of recordings with user stacks: which functions of programs called the "
+		  "operations with most time, and their callers" },
+	{ 0, "folded", OPT_FLAG(struct report, folded),
+	  .help = "in place of tables: a line for each user stack and stratum, for flame graphs" },
+	{ 0, "hide", OPT_STRINGS(struct report, sums.stacks.hide), .arg = "LIB",
+	  .help = "with user stacks: this library is not the program's own code: libsqlite3" },
 	{ 0, "heat", OPT_FLAG(struct report, heat),
 	  .help = "draw maps of the latency of operations and requests: time to the right, latency "
 		  "upwards" },
@@ -113,6 +121,8 @@ static const struct opt args[] = {
 static const struct opt_example examples[] = {
 	{ "iostrata report trace.ios", "the tables of a recording" },
 	{ "iostrata report --by file trace.ios", "a row per file" },
+	{ "iostrata report --by function trace.ios",
+	  "a row per function that made the calls (record --stacks)" },
 	{ "iostrata report --by file --pattern trace.ios", "sizes, and sequential or random" },
 	{ "iostrata report --from 10 --to 20 --every 1 trace.ios", "second by second" },
 	{ "iostrata report --slowest 5 trace.ios",
@@ -164,12 +174,44 @@ static int joined_check(const struct report *r, struct reason *why)
 	return 0;
 }
 
+/* The given option that needs user stacks, or NULL. */
+static const char *stacks_option(const struct report *r)
+{
+	return r->folded                     ? "--folded"
+	       : r->stacks                   ? "--stacks"
+	       : BY_NEEDS_STACKS(r->opts.by) ? "--by function"
+	       : r->sums.stacks.hide.n       ? "--hide"
+					     : NULL;
+}
+
+/* Sets whether user stacks are added up, and checks the options about them. Returns 0, or -1 with
+ * @why. */
+static int stacks_check(struct report *r, enum layer layer, struct reason *why)
+{
+	const char *name = stacks_option(r);
+	const char *other = r->list.format                            ? "--events"
+			    : r->heat                                 ? "--heat"
+			    : r->time.every_ns                        ? "--every"
+			    : r->page.html                            ? "--html"
+			    : layer != LAYER_OPS                      ? "-T"
+			    : r->folded && r->json                    ? "--json"
+			    : r->folded && r->stacks                  ? "--stacks"
+			    : (r->folded || r->stacks) && r->opts.by  ? "--by"
+			    : (r->folded || r->stacks) && r->opts.csv ? "--csv"
+								      : NULL;
+
+	if (name && other)
+		return reason_set(why, EXIT_USAGE, "%s and %s exclude one another", name, other);
+	r->sums.with_stacks = !other;
+	return 0;
+}
+
 /* Fails if an option would be ignored because of another. Returns 0, or -1 with @why. */
 static int check(struct report *r, enum layer layer, struct reason *why)
 {
 	const char *of_table = breakdown_table_option(&r->opts);
 
-	if (breakdown_check_recorded(r->opts.by, why))
+	if (breakdown_check_recorded(r->opts.by, why) || stacks_check(r, layer, why))
 		return -1;
 	if (r->opts.pattern && r->json)
 		return reason_set(why, EXIT_USAGE,
@@ -255,6 +297,8 @@ static int resolve(struct report *r, char **names, int n, struct reason *why)
 	r->list.out = r->out;
 	r->list.width = r->view.form.terminal ? r->view.form.width : 0;
 	r->view.interval.every_ns = r->time.every_ns;
+	r->view.form.stacks = r->stacks;
+	r->view.form.folded = r->folded;
 	r->view.chosen.min_ns = r->filter.given.min_ns;
 	r->view.chosen.fs = r->filter.given.fs;
 	r->view.chosen.of_ops = r->of_ops;
@@ -266,12 +310,28 @@ static int resolve(struct report *r, char **names, int n, struct reason *why)
 	return 0;
 }
 
+/* Adds an operation with its user stack. Returns 0, or -1 with @why. */
+static int stack_add(struct report *r, const struct recording *rec, struct stored_event *ev,
+		     struct reason *why)
+{
+	uint64_t end = stored_event_end(ev);
+
+	if (end < rec->from_ns || end >= rec->to_ns ||
+	    !recording_filter_passes(&r->filter, rec, ev))
+		return 0;
+	return recorded_stacks_add(&r->sums.stacks, &r->sums.replay, rec, ev)
+		       ? reason_no_memory(why)
+		       : 0;
+}
+
 static int event(struct report *r, const struct recording *rec, struct stored_event *ev,
 		 struct reason *why)
 {
 	uint64_t end;
 	int err = 0;
 
+	if (ev->kind == CHUNK_STACKS)
+		return stack_add(r, rec, ev, why);
 	r->has_events = true;
 	if (r->list.joined || !recording_filter_passes(&r->filter, rec, ev))
 		return 0;
@@ -365,6 +425,12 @@ static int file_begin(struct report *r, struct recording *rec, struct reason *wh
 	report_time_window(&r->time, rec);
 	recording_filter_begin(&r->filter);
 	rec->server_requests = joins(r);
+	rec->stacks = r->sums.with_stacks;
+	if (stacks_option(r) && !rec->header.has_stacks) {
+		reason_set(why, EXIT_FAILED, "'%.200s' has no user stacks", rec->reader.name);
+		return reason_hint(why, "'iostrata record --stacks' records them");
+	}
+	r->sums.has_stacks |= rec->header.has_stacks;
 	return rec->server_requests && join_begin(&r->join, rec) ? reason_no_memory(why) : 0;
 }
 

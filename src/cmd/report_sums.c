@@ -62,6 +62,8 @@ int report_sums_end(struct report_sums *s, const struct recording *rec, bool is_
 {
 	if (replay_end(&s->replay, rec, why))
 		return -1;
+	if (s->with_stacks && recorded_stacks_end(&s->stacks, rec))
+		return reason_no_memory(why);
 	losses_untimed(&rec->losses, rec->ending.lost, s->untimed.lost);
 	s->untimed.missed += rec->ending.missed;
 	for (int i = 0; i < LOST_N; i++)
@@ -113,6 +115,8 @@ int report_sums_take(struct report_sums *s, size_t i, bool is_part, struct snaps
 		err = replay_take(&s->replay, i, ret);
 	if (!i)
 		servers_take(s, ret);
+	if (!err && s->with_stacks && s->has_stacks)
+		err = recorded_stacks_take(&s->stacks, &s->replay, ret);
 	ret->is_part = is_part;
 	losses_put(s, ret, !i);
 	load_take(s, i, ret);
@@ -154,4 +158,5 @@ void report_sums_done(struct report_sums *s)
 	replay_done(&s->replay);
 	rows_done(&s->servers);
 	machine_loads_done(&s->loads);
+	recorded_stacks_done(&s->stacks);
 }

@@ -14,6 +14,7 @@
 #include "base/rows.h"
 #include "base/snapshot.h"
 #include "capture/replay.h"
+#include "common/recorded_stacks.h"
 #include "show/heat.h"
 
 struct reason;
@@ -21,9 +22,12 @@ struct reason;
 /* Starts as all 0, but .replay.conf and .lost_but. */
 struct report_sums {
 	struct replay replay;
-	uint64_t lost;           /* in the shown part, or perhaps in it */
-	unsigned int lost_but;   /* .lost is without these kinds: 1 << enum lost */
-	uint64_t servers_hidden; /* requests to servers that are not shown */
+	uint64_t lost;                 /* in the shown part, or perhaps in it */
+	unsigned int lost_but;         /* .lost is without these kinds: 1 << enum lost */
+	uint64_t servers_hidden;       /* requests to servers that are not shown */
+	bool with_stacks;              /* user stacks are added up, if there are any */
+	bool has_stacks;               /* a recording has them */
+	struct recorded_stacks stacks; /* its option is set by the caller */
 	/* private */
 	struct rows servers;              /* only requests to servers, of all recordings */
 	struct losses_sum whole, untimed; /* of the whole recordings; those without a time */

@@ -201,11 +201,19 @@ int breakdown_no_hosts(struct reason *why)
 
 int breakdown_check_recorded(int by, struct reason *why)
 {
-	if (by != BY_CLIENT && !BY_NEEDS_STACKS(by))
+	if (by != BY_CLIENT)
 		return 0;
-	reason_set(why, EXIT_USAGE, "--by %s is not for recordings, which have no %s", by_name(by),
-		   by == BY_CLIENT ? "clients" : "user stacks");
-	return reason_hint(why, "'iostrata breakdown --by %s'", by_name(by));
+	reason_set(why, EXIT_USAGE, "--by client is not for recordings, which have no clients");
+	return reason_hint(why, "'iostrata breakdown --by client'");
+}
+
+int breakdown_no_stacks(int by, const char *command, struct reason *why)
+{
+	if (!BY_NEEDS_STACKS(by))
+		return 0;
+	reason_set(why, EXIT_USAGE, "%s has no --by %s", command, by_name(by));
+	return reason_hint(why, "'iostrata record --stacks', then 'iostrata report --by %s'",
+			   by_name(by));
 }
 
 enum by_key breakdown_rows_by(const struct breakdown_opts *o)

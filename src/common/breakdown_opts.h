@@ -46,8 +46,11 @@ int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
 /* Fails: --by host, for a run on one host. -1 with @why. */
 int breakdown_no_hosts(struct reason *why);
 
-/* Fails if recordings have no such key: client, function ... Returns 0, or -1 with @why. */
+/* Fails if recordings have no such key: client. Returns 0, or -1 with @why. */
 int breakdown_check_recorded(int by, struct reason *why);
+
+/* Fails if the key needs user stacks: @command has no rows by these. Returns 0, or -1 with @why. */
+int breakdown_no_stacks(int by, const char *command, struct reason *why);
 
 /* The key by which rows are collected: for containers, the cgroup. */
 enum by_key breakdown_rows_by(const struct breakdown_opts *o);

@@ -140,6 +140,12 @@ void recorder_begin(struct recorder *r, struct writer *w)
 	machine_meter_open(&r->meter);
 }
 
+void recorder_stack(struct recorder *r, const struct sent_stack *s, unsigned int number,
+		    int fs_slot)
+{
+	intake_stack(&r->intake, s, number, fs_slot);
+}
+
 char *recorder_header(const struct recorder *r, uint64_t begin_ns,
 		      const struct header_trigger *triggers, unsigned int n_triggers)
 {
@@ -152,6 +158,7 @@ char *recorder_header(const struct recorder *r, uint64_t begin_ns,
 		.begin_ns = begin_ns,
 		.has_ops = io->conf.sent_ops,
 		.has_requests = io->conf.sent_requests,
+		.has_stacks = io->conf.stacks,
 		.triggers = triggers,
 		.n_triggers = n_triggers,
 	};

@@ -47,6 +47,10 @@ void recorder_say_times(const struct recorder *r, const char *then);
 /* Lets the records of the open session go to @w. They are its first. */
 void recorder_begin(struct recorder *r, struct writer *w);
 
+/* Takes an operation with its user stack: see stack_sink. */
+void recorder_stack(struct recorder *r, const struct sent_stack *s, unsigned int number,
+		    int fs_slot);
+
 /* The header of a recording that begins at @begin_ns, CLOCK_MONOTONIC; @triggers: of watch. The
  * caller frees the result; NULL if out of memory. */
 char *recorder_header(const struct recorder *r, uint64_t begin_ns,

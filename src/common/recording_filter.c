@@ -242,7 +242,7 @@ static bool op_passes(struct recording_filter *f, const struct recording *rec, s
 bool recording_filter_passes(struct recording_filter *f, const struct recording *rec,
 			     struct stored_event *ev)
 {
-	if (ev->kind == CHUNK_OPS)
+	if (ev->kind == CHUNK_OPS || ev->kind == CHUNK_STACKS)
 		return op_passes(f, rec, &ev->op);
 	return ev->kind == CHUNK_REQUESTS && owner_passes(f, rec, ev->request.owner) &&
 	       dev_passes(f, rec, ev->request.dev) &&

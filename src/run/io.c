@@ -137,6 +137,7 @@ static int stacks_start(struct io_run *io, struct reason *why)
 {
 	const struct filter_lists *lists = &io->conf.lists;
 
+	io->stack_conf.fs = &io->run.opts.filters.fs;
 	return stack_run_start(&io->stack_conf, lists->pids, lists->n_pids, &io->stacks, why);
 }
 

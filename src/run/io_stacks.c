@@ -36,15 +36,20 @@ static void on_stack(void *arg, const struct sent_stack *s)
 {
 	char fs[FS_NAME_LEN];
 	struct stack_run *r = arg;
+	unsigned int number;
 	int err;
 
-	if ((pid_t)s->pid == r->deputy.pid)
+	if ((pid_t)s->who.pid == r->deputy.pid)
 		return;
 	r->taken++;
 	r->taken_ns += s->total_ns;
 	session_fs_name(r->session, s->fs, fs);
-	err = stack_rows_add(&r->rows, s, fs);
+	if (!opt_strings_pass(r->conf.fs, fs, sizeof(fs)))
+		return;
+	err = stack_rows_add(&r->rows, s, fs, &number);
 	r->err = err ? err : r->err;
+	if (r->conf.sink)
+		r->conf.sink(r->conf.sink_arg, s, number, session_fs_slot(r->session, s->fs));
 }
 
 /* Without a deputy, frames of the file are walked by frame pointers, and have no names. */
@@ -76,6 +81,11 @@ static void on_table(void *arg, const struct stack_table *t)
 		session_unwind_add(r->session, &t->key, t->number, t->rows, t->n);
 	if (t->number)
 		stack_rows_file(&r->rows, t->number, t->path);
+}
+
+uint64_t stacks_per_second(void)
+{
+	return (uint64_t)STACKS_PER_CPU * sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 int stack_run_start(const struct stack_conf *conf, const unsigned int *pids, unsigned int n,
@@ -162,7 +172,7 @@ int stack_run_take(struct stack_run *r, struct snapshot *sn)
 	struct stacks *s;
 	int err;
 
-	session_beat(r->session); /* stacks that have come */
+	session_take_stacks(r->session);
 	err = r->err;
 	if (!err)
 		err = stack_rows_take(&r->rows, &r->conf.hide, name_frame, r, &s);

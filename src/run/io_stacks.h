@@ -11,16 +11,27 @@
 #include "base/opts.h"
 
 struct reason;
+struct sent_stack;
 struct session;
 struct snapshot;
 struct stack_run;
 
 enum { STACKS_PER_CPU = 200 /* a second, the default */ };
 
+/* A stack of the run: @number in stack_run_take()'s stacks, from 1 on, 0: it is not among them;
+ * @fs_slot: see session_fs_slot(). */
+typedef void stack_sink(void *arg, const struct sent_stack *s, unsigned int number, int fs_slot);
+
 struct stack_conf {
-	struct opt_strings hide; /* libraries that are not the program's own code */
-	uint64_t per_second;     /* stacks on all CPUs; 0: of all operations */
+	struct opt_strings hide;      /* libraries that are not the program's own code */
+	const struct opt_strings *fs; /* only on these types of file systems; NULL: all */
+	uint64_t per_second;          /* stacks on all CPUs; 0: of all operations */
+	stack_sink *sink;             /* is shown each stack; NULL: nobody */
+	void *sink_arg;
 };
+
+/* The default of .per_second on this machine. */
+uint64_t stacks_per_second(void);
 
 /* Forks the deputy, while the tool has its privileges. It begins with the files of the @n processes
  * @pids, and with those of the tool, whose C library is most programs'. Returns 0 with @ret, or -1

@@ -77,6 +77,14 @@ static uint64_t whole_of(double x, double *carry)
 	return n;
 }
 
+/* @n operations' sum, for @scale times as many. A recording may have any number. */
+static uint64_t scaled(uint64_t n, double scale)
+{
+	const double most = 1e18;
+
+	return n * scale < most ? (uint64_t)(n * scale) : (uint64_t)most;
+}
+
 static void sums_of(const struct sent_stack *s, double scale, double *carry, struct op_sums *ret)
 {
 	bool failed = s->ret < 0 && s->ret >= -MAX_ERRNO;
@@ -85,10 +93,10 @@ static void sums_of(const struct sent_stack *s, double scale, double *carry, str
 	ret->errors = failed ? ret->count : 0;
 	ret->io_errors = failed && errno_is_io(-s->ret, s->kind) ? ret->count : 0;
 	if (!failed && (s->kind <= OP_WRITE || s->kind == OP_COPY))
-		ret->bytes = (uint64_t)(s->ret * scale);
-	ret->device_bytes = (uint64_t)(s->device_bytes * scale);
+		ret->bytes = scaled(s->ret, scale);
+	ret->device_bytes = scaled(s->device_bytes, scale);
 	for (int st = 0; st < ST_N; st++) {
-		ret->strata[st] = (uint64_t)(s->strata[st] * scale);
+		ret->strata[st] = scaled(s->strata[st], scale);
 		ret->total_ns += ret->strata[st];
 	}
 }
@@ -105,23 +113,14 @@ static void sums_note(struct stack_rows *r, const struct sent_stack *s, double s
 	r->weights_squared += weight * weight;
 }
 
-int stack_rows_add(struct stack_rows *r, const struct sent_stack *s, const char *fs)
+int stack_rows_sum(struct stack_rows *r, const struct sent_stack *s, const struct op_key *key,
+		   const char *fs)
 {
-	struct op_key key = { .fs = s->fs, .op = s->kind };
 	double scale = scale_of(s);
-	struct stack_entry *e;
-	struct op_row *row;
+	struct op_row *row = rows_op(&r->rows, key);
 	struct op_sums sums;
-	int err;
 
 	sums_note(r, s, scale);
-	err = entry_of(r, s, &e);
-	if (err) {
-		r->sums.dropped++;
-		return err == -E2BIG ? 0 : err;
-	}
-	key.by[0] = e->number;
-	row = rows_op(&r->rows, &key);
 	if (!row)
 		return -ENOMEM;
 	if (!row->count)
@@ -130,6 +129,28 @@ int stack_rows_add(struct stack_rows *r, const struct sent_stack *s, const char 
 	op_row_add(row, &sums);
 	row->max_ns = row->max_ns > s->total_ns ? row->max_ns : s->total_ns;
 	return hist_add(&row->hist, hist_bucket(s->total_ns), sums.count);
+}
+
+void stack_rows_drop(struct stack_rows *r, const struct sent_stack *s)
+{
+	sums_note(r, s, scale_of(s));
+	r->sums.dropped++;
+}
+
+int stack_rows_add(struct stack_rows *r, const struct sent_stack *s, const char *fs,
+		   unsigned int *ret_number)
+{
+	struct op_key key = { .fs = s->fs, .op = s->kind };
+	struct stack_entry *e;
+	int err = entry_of(r, s, &e);
+
+	*ret_number = 0;
+	if (err) {
+		stack_rows_drop(r, s);
+		return err == -E2BIG ? 0 : err;
+	}
+	key.by[0] = *ret_number = e->number;
+	return stack_rows_sum(r, s, &key, fs);
 }
 
 void stack_rows_file(struct stack_rows *r, unsigned int number, const char *path)
@@ -191,11 +212,28 @@ static void entries_free(struct stack_rows *r)
 	r->n = 0;
 }
 
+void stack_rows_take_sums(struct stack_rows *r, struct stacks *to)
+{
+	struct snapshot rows = {};
+
+	rows_take(&r->rows, &rows);
+	to->ops = rows.ops;
+	to->n_ops = rows.n_ops;
+	to->taken = r->sums.taken;
+	to->dropped = r->sums.dropped;
+	to->by_frame_pointers = r->sums.by_frame_pointers;
+	to->sampled = r->sums.sampled;
+	to->nameless = r->sums.nameless;
+	memcpy(to->ended, r->sums.ended, sizeof(to->ended));
+	to->samples = r->weights_squared > 0 ? r->weights * r->weights / r->weights_squared : 0;
+	r->sums = (struct stacks){ .nameless = r->sums.nameless };
+	r->weights = r->weights_squared = 0;
+}
+
 int stack_rows_take(struct stack_rows *r, const struct opt_strings *hide, frame_name_fn *name,
 		    void *arg, struct stacks **ret_stacks)
 {
 	struct stacks *to = calloc(1, sizeof(*to));
-	struct snapshot rows = {};
 	struct stack_entry *e;
 	int err = 0;
 
@@ -219,18 +257,7 @@ int stack_rows_take(struct stack_rows *r, const struct opt_strings *hide, frame_
 		s->own = err ? -1 : stack_own_frame(s);
 	}
 	entries_free(r);
-	rows_take(&r->rows, &rows);
-	to->ops = rows.ops;
-	to->n_ops = rows.n_ops;
-	to->taken = r->sums.taken;
-	to->dropped = r->sums.dropped;
-	to->by_frame_pointers = r->sums.by_frame_pointers;
-	to->sampled = r->sums.sampled;
-	to->nameless = r->sums.nameless;
-	memcpy(to->ended, r->sums.ended, sizeof(to->ended));
-	to->samples = r->weights_squared > 0 ? r->weights * r->weights / r->weights_squared : 0;
-	r->sums = (struct stacks){ .nameless = r->sums.nameless };
-	r->weights = r->weights_squared = 0;
+	stack_rows_take_sums(r, to);
 	if (err) {
 		stacks_free(to);
 		return err;

@@ -27,8 +27,14 @@ struct stack_rows {
 	double carry; /* of rounding: see sums_of() */
 };
 
-/* Adds a stack of an operation on file system type @fs. Returns 0 or -ENOMEM. */
-int stack_rows_add(struct stack_rows *r, const struct sent_stack *s, const char *fs);
+/* Adds a stack of an operation on file system type @fs. Returns 0 or -ENOMEM. @ret_number: of the
+ * stack in the interval, from 1 on; 0: there are too many. */
+int stack_rows_add(struct stack_rows *r, const struct sent_stack *s, const char *fs,
+		   unsigned int *ret_number);
+
+/* Adds an operation to the row with @key, without its frames. Returns 0 or -ENOMEM. */
+int stack_rows_sum(struct stack_rows *r, const struct sent_stack *s, const struct op_key *key,
+		   const char *fs);
 
 /* Notes the path of the file with @number. */
 void stack_rows_file(struct stack_rows *r, unsigned int number, const char *path);
@@ -40,6 +46,12 @@ typedef int frame_name_fn(void *arg, unsigned long long frame, struct frame_name
  * own_code.h. Returns 0 or -ENOMEM. */
 int stack_rows_take(struct stack_rows *r, const struct opt_strings *hide, frame_name_fn *name,
 		    void *arg, struct stacks **ret_stacks);
+
+/* Counts a stack that is in no row. */
+void stack_rows_drop(struct stack_rows *r, const struct sent_stack *s);
+
+/* Moves the rows and sums to @to. */
+void stack_rows_take_sums(struct stack_rows *r, struct stacks *to);
 
 void stack_rows_done(struct stack_rows *r);
 

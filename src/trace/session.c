@@ -742,6 +742,19 @@ unsigned int session_missing_layers(const struct session *s, const struct op_row
 	return missing_layers(s, row);
 }
 
+int session_fs_slot(const struct session *s, unsigned long long fs)
+{
+	for (int i = 0; i < FS_SLOTS && fs > FS_UNKNOWN; i++)
+		if (s->live->fs_types[i].fs == fs)
+			return i;
+	return -1;
+}
+
+void session_take_stacks(struct session *s)
+{
+	ring_buffer__consume(s->ring);
+}
+
 int session_watch(struct session *s, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN };

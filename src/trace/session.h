@@ -110,6 +110,12 @@ uint64_t session_stacks_lost(struct session *s, uint64_t *ret_ns);
 void session_fs_name(const struct session *s, unsigned long long fs, char ret_name[FS_NAME_LEN]);
 unsigned int session_missing_layers(const struct session *s, const struct op_row *row);
 
+/* The slot of file system @fs, as in sent records, or -1 if not known. */
+int session_fs_slot(const struct session *s, unsigned long long fs);
+
+/* Delivers the stacks that have come. */
+void session_take_stacks(struct session *s);
+
 /* Makes session_poll_fd() readable when @fd is. Returns 0 or -errno. */
 int session_watch(struct session *s, int fd);
 

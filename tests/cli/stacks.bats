@@ -106,6 +106,7 @@ shares_are_right() { # KEY-OF-ROWS KEY-OF-INDEX
 
 @test "--by function: a program whose file is deleted" {
 	store 101 -g
+	wait_until grep -qx store "/proc/$spawned_pid/comm" # a shell becomes it
 	rm "$dir/store"
 	traced --by function
 	shares_are_right "save_rows [store]" "save_index [store]"
@@ -140,6 +141,63 @@ shares_are_right() { # KEY-OF-ROWS KEY-OF-INDEX
 	grep -qE ';main;(down;){9}save_rows;fdatasync;fsync [a-z0-9]+;[a-z]+ [0-9]+$' "$tmp/out"
 }
 
+# recorded OPTIONS...: runs the program while it is recorded with all stacks in $dir/r; then the program is gone.
+recorded() {
+	store 101 -g
+	start record -o "$dir/r" --all-stacks -p "$spawned_pid" "$@"
+	echo >&8
+	ends_within 60
+	exec 8>&-
+	rm "$dir/store"
+}
+
+@test "report --by function: a recording has the stacks of the run, without the program" {
+	recorded
+	"$iostrata" report --by function -j "$dir/r" >"$tmp/out"
+	shares_are_right "save_rows [store]" "save_index [store]"
+	jq -e '.stacks | .taken == .of and (.sampled | not) and .lost == 0' "$tmp/out"
+	rows=$(grep -n 'sum += fdatasync' tests/store.c)
+	"$iostrata" report --by line -j --op fsync "$dir/r" >"$tmp/out"
+	(($(syncs_of "save_rows (store.c:${rows%%:*})") == 303))
+	"$iostrata" report --by library -j --hide store "$dir/r" >"$tmp/out"
+	(($(syncs_of store) == 0))
+	"$iostrata" report "$dir/r" | tr -s ' \n' ' ' | grep -q 'called by save_rows (store.c:'
+	"$iostrata" report --stacks "$dir/r" | grep -qE 'down \(store.c:[0-9]+\) x9'
+	"$iostrata" report --folded --op fsync "$dir/r" >"$tmp/out"
+	not grep -vE ' [0-9]+$' "$tmp/out"
+	grep -qE ';main;(down;){9}save_rows;fdatasync;fsync [a-z0-9]+;[a-z]+ [0-9]+$' "$tmp/out"
+	# the filters of other rows choose stacks, too
+	"$iostrata" report --by function -j -p 1 "$dir/r" >"$tmp/out"
+	jq -e '.stacks.taken == 0' "$tmp/out"
+	"$iostrata" report --by function -j -p "$spawned_pid" "$dir/r" >"$tmp/out"
+	(($(syncs_of "save_rows [store]") == 303))
+}
+
+has_bytes() { (($(stat -c %s "$1") > $2)); } # FILE BYTES
+
+@test "record --stacks: what is not recorded is told" {
+	"$iostrata" record -o "$dir/none" -D 0.1 2>"$tmp/err"
+	expect 1 report --by function "$dir/none"
+	says "has no user stacks" "record --stacks"
+	expect 2 record --stacks --requests -o "$dir/r" -D 0.1
+	says "user stacks are those of operations"
+	expect 2 record --stacks --max-size 9 --max-files 3 -o "$dir/r" -D 0.1
+	says "--stacks and --max-files exclude one another"
+	expect 2 report --by function --every 1 "$dir/none"
+	says "--by function and --every exclude one another"
+	# a recorder that is killed names no stacks
+	store 20011 -g
+	start record -o "$dir/cut" --all-stacks -p "$spawned_pid"
+	echo >&8
+	wait_until has_bytes "$dir/cut" 20000
+	kill -9 "$pid"
+	exec 8>&-
+	run --separate-stderr "$iostrata" report --by function -j "$dir/cut"
+	((status == 1))
+	jq -e '.ops | map(select(.key == "(caller unknown: the recording was cut off before its stacks)")) |
+		length > 0' <<<"$output"
+}
+
 @test "user stacks: what cannot be is refused" {
 	expect 2 breakdown --stacks --by file -D 0.1
 	says "--stacks and --by exclude one another"
@@ -148,7 +206,7 @@ shares_are_right() { # KEY-OF-ROWS KEY-OF-INDEX
 	expect 2 breakdown --by function -T vfs -D 0.1
 	says "user stacks are those of whole operations"
 	expect 2 record --by function -o "$dir/r" -D 0.1
-	says "--by function is not for recordings" "breakdown --by function"
+	says "record has no --by function" "record --stacks"
 }
 
 @test "user stacks: the process that reads programs has few capabilities, and none to trace" {

@@ -7,8 +7,11 @@
 #include "base/reason.h"
 #include "capture/event_row.h"
 #include "capture/replay.h"
+#include "common/recorded_stacks.h"
 #include "show/events.h"
 #include "show/page.h"
+#include "show/stacks_text.h"
+#include "stacks/stack_join.h"
 
 /* Any records make a page. */
 static void page_make(FILE *out, struct page_data *d, const struct machine_loads *loads,
@@ -59,6 +62,20 @@ static void sides_join(struct join *j)
 	join_done(j);
 }
 
+/* Any stacks are shown. */
+static void stacks_show(FILE *out, struct recorded_stacks *s, const struct replay *r)
+{
+	const struct breakdown_view view = { .form.stacks = true, .form.detail = 1 };
+	struct text_out o = { .f = out };
+	struct snapshot sn = {};
+
+	CHECK(!recorded_stacks_take(s, r, &sn));
+	CHECK(!stacks_put(&o, &view, &sn) && !stacks_folded(out, &sn));
+	CHECK(!stack_join(&sn, BY_LINE));
+	snapshot_free(&sn);
+	recorded_stacks_done(s);
+}
+
 static void recording_read(FILE *f, bool pages)
 {
 	struct replay r = { .conf = { .by = BY_FILE, .slowest_max = 3, .every_ns = 1 << 30 } };
@@ -69,6 +86,7 @@ static void recording_read(FILE *f, bool pages)
 	struct events_form form;
 	struct machine_loads loads = {};
 	struct page_data page = {};
+	struct recorded_stacks stacks = {};
 	struct join join = {};
 	struct snapshot sn;
 	struct reason why;
@@ -78,10 +96,12 @@ static void recording_read(FILE *f, bool pages)
 		out = fopen("/dev/null", "w");
 	if (!got) {
 		CHECK(!page_data_begin(&page, &rec) && !join_begin(&join, &rec));
-		rec.server_requests = true;
+		rec.server_requests = rec.stacks = true;
 		while ((got = recording_next(&rec, &ev, &why)) > 0 && n++ < 2000) {
 			CHECK(!join_add(&join, &rec, &ev));
-			if (ev.kind == CHUNK_SERVER_REQUESTS)
+			if (ev.kind == CHUNK_STACKS)
+				CHECK(!recorded_stacks_add(&stacks, &r, &rec, &ev));
+			if (ev.kind == CHUNK_SERVER_REQUESTS || ev.kind == CHUNK_STACKS)
 				continue;
 			form = (struct events_form){ EVENTS_TEXT + n % 3, n % 160 };
 			events_put(out, &form, &rec, &ev, no_call, &names);
@@ -90,7 +110,7 @@ static void recording_read(FILE *f, bool pages)
 			if (replay_add(&r, &rec, &ev, &why))
 				break;
 		}
-		CHECK(!page_data_end(&page, &rec));
+		CHECK(!page_data_end(&page, &rec) && !recorded_stacks_end(&stacks, &rec));
 		join_end(&join, &rec);
 		replay_end(&r, &rec, &why); /* it may have too many intervals */
 	}
@@ -101,6 +121,7 @@ static void recording_read(FILE *f, bool pages)
 	recording_close(&rec);
 	loads_check(&loads);
 	sides_join(&join);
+	stacks_show(out, &stacks, &r);
 	for (size_t i = 0; i < r.n_intervals; i++) {
 		CHECK(!replay_take(&r, i, &sn));
 		snapshot_free(&sn);

@@ -803,7 +803,7 @@ static void beginning_and_end_are_as_written(void **state)
 						   { "SIGUSR1", 19, false, 0 } };
 	struct header_run run = { "1",  argv,  &missing,   1 << OP_READ | 1 << OP_FSYNC,
 				  true, false, clock_ns(), triggers,
-				  2 };
+				  2,    true };
 	struct hist_bin bins[] = { { 7, 2 }, { 900, 3 } };
 	struct server_row server = {
 		.key = { .server = "daemon", .pid = 23, .opcode = 15, .protocol = SERVER_FUSE },
@@ -822,8 +822,10 @@ static void beginning_and_end_are_as_written(void **state)
 			  { [ST_SYSCALL] = 19, [ST_SLEEP] = 23 } },
 		.hist = { bins, 2, 2 },
 	};
-	struct ending e, end = { 1,       2, 3, { 11, 12, 13, 14, 15, 16, 17, 18 }, 4, 5, 6, false,
-				 &server, 1, {} };
+	struct ending e, end = { 1,       2,   3,  { 11, 12, 13, 14, 15, 16, 17, 18 },
+				 4,       5,   6,  false,
+				 &server, 1,   {}, 7,
+				 8,       true };
 	char *text = header_text(&run);
 	struct header h;
 
@@ -837,7 +839,7 @@ static void beginning_and_end_are_as_written(void **state)
 	assert_string_equal(h.missing[MISSING_IN_AIO], "no probes");
 	assert_null(h.missing[MISSING_IN_URING]);
 	assert_int_equal(h.vfs_kinds, run.vfs_kinds);
-	assert_true(h.has_ops && !h.has_requests && h.has_device_bytes);
+	assert_true(h.has_ops && !h.has_requests && h.has_device_bytes && h.has_stacks);
 	assert_true(h.kernel && h.host && h.n_mounts);
 	assert_string_equal(h.trigger, "fsync>100ms, SIGUSR1");
 	assert_true(h.monotonic_ns && h.realtime_ns > h.monotonic_ns);
@@ -849,6 +851,7 @@ static void beginning_and_end_are_as_written(void **state)
 	assert_int_equal(ending_parse(&e, text, strlen(text)), 0);
 	assert_memory_equal(&e, &end, offsetof(struct ending, is_early));
 	assert_false(e.is_early);
+	assert_true(e.has_stacks && e.stacks_lost == 7 && e.stacks_lost_ns == 8);
 	assert_int_equal(e.n_servers, 1);
 	assert_memory_equal(&e.servers->key, &server.key, sizeof(server.key));
 	assert_memory_equal(&e.servers->sums, &server.sums, sizeof(server.sums));

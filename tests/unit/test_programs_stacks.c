@@ -144,8 +144,8 @@ static void test_rows(void **state)
 	assert_int_equal(s->frames[3], STACK_FRAME((u64)NUMBER, IN_FILE + 0x40f));
 	assert_int_equal(s->by_frame_pointers, 0);
 	assert_int_equal(s->kind, OP_READ);
-	assert_int_equal(s->pid, 1201);
-	assert_int_equal(s->tid, 1207);
+	assert_int_equal(s->who.pid, 1201);
+	assert_int_equal(s->who.tid, 1207);
 	assert_int_equal(s->total_ns, 17);
 	assert_int_equal(s->ret, 4096);
 	assert_int_equal(s->strata[ST_VFS] + s->strata[ST_SYSCALL] + s->strata[ST_FS], 17);

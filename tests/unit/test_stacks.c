@@ -20,7 +20,12 @@
 #include <cmocka.h>
 
 #include "base/rows.h"
+#include "base/snapshot.h"
 #include "base/stacks.h"
+#include "base/reason.h"
+#include "capture/recording.h"
+#include "capture/writer.h"
+#include "common/recorded_stacks.h"
 #include "show/stacks_text.h"
 #include "stacks/own_code.h"
 #include "run/stack_deputy.h"
@@ -319,6 +324,7 @@ static const struct op_row *row_of(const struct snapshot *sn, const char *by)
 /* 23 operations of one function and 7 of another, all taken. */
 static void rows_by_function(void **state)
 {
+	unsigned int number;
 	struct stack_rows *r = calloc(1, sizeof(*r));
 	struct sent_stack s;
 	struct snapshot sn = { .ops = calloc(2, sizeof(*sn.ops)), .n_ops = 2 };
@@ -327,16 +333,16 @@ static void rows_by_function(void **state)
 	(void)state;
 	for (int i = 0; i < 23; i++) {
 		s = op(1, 1000, 0);
-		assert_int_equal(stack_rows_add(r, &s, "ext4"), 0);
+		assert_int_equal(stack_rows_add(r, &s, "ext4", &number), 0);
 	}
 	for (int i = 0; i < 7; i++) {
 		s = op(2, 100, 0);
-		assert_int_equal(stack_rows_add(r, &s, "ext4"), 0);
+		assert_int_equal(stack_rows_add(r, &s, "ext4", &number), 0);
 	}
 	s = op(3, 50, 0);
 	s.end = STACK_MEMORY;
 	s.n = 1;
-	assert_int_equal(stack_rows_add(r, &s, "ext4"), 0);
+	assert_int_equal(stack_rows_add(r, &s, "ext4", &number), 0);
 	/* the programs' rows: writes go, page faults stay */
 	sn.ops[0] = (struct op_row){ .key.op = OP_WRITE, .count = 31, .total_ns = 1 };
 	sn.ops[1] = (struct op_row){ .key.op = OP_FAULT, .count = 5, .total_ns = 90 };
@@ -367,6 +373,7 @@ static void rows_by_function(void **state)
  * is told. */
 static void samples_have_no_bias(void **state)
 {
+	unsigned int number;
 	struct stack_rows *r = calloc(1, sizeof(*r));
 	double all_ns = 0, share, told;
 	uint64_t random = 12345, n = 0, ns = 0;
@@ -381,7 +388,7 @@ static void samples_have_no_bias(void **state)
 		all_ns += one.total_ns;
 		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
 		if ((random >> 33) % 9000 < one.total_ns)
-			assert_int_equal(stack_rows_add(r, &one, "xfs"), 0);
+			assert_int_equal(stack_rows_add(r, &one, "xfs", &number), 0);
 	}
 	s = taken(r);
 	assert_true(s->sampled);
@@ -419,6 +426,7 @@ static char *text_of(const struct snapshot *sn, bool folded)
 
 static void text_of_stacks(void **state)
 {
+	unsigned int number;
 	struct stack_rows *r = calloc(1, sizeof(*r));
 	struct sent_stack s = op(1, 1000, 0);
 	struct snapshot sn = {};
@@ -426,9 +434,9 @@ static void text_of_stacks(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(stack_rows_add(r, &s, "ext4"), 0);
+		assert_int_equal(stack_rows_add(r, &s, "ext4", &number), 0);
 	s = op(2, 1000, 0);
-	assert_int_equal(stack_rows_add(r, &s, "ext4"), 0);
+	assert_int_equal(stack_rows_add(r, &s, "ext4", &number), 0);
 	sn.stacks = taken(r);
 	text = text_of(&sn, false);
 	assert_non_null(strstr(text, "called by: write ext4, 4.00 us"));
@@ -447,6 +455,164 @@ static void text_of_stacks(void **state)
 	free(r);
 }
 
+/* A recording of these stacks, with the names in @named or cut off before them. */
+static FILE *recording_of(struct stack_rows *r, const struct sent_stack *all, unsigned int n,
+			  bool named_too)
+{
+	struct stored_name fs = { .type = NAME_FS, .id = STORED_FS_FIRST, .text_len = 4 };
+	struct stored_stack s;
+	struct stacks *stacks;
+	struct writer w = {};
+	FILE *f = tmpfile();
+	unsigned int number;
+
+	assert_int_equal(writer_begin(&w, fileno(f), "{\"monotonic_ns\":1,\"stacks\":true}"), 0);
+	writer_name(&w, &fs, "ext4");
+	for (unsigned int i = 0; i < n; i++) {
+		assert_int_equal(stack_rows_add(r, &all[i], "ext4", &number), 0);
+		s = (struct stored_stack){ .start_ns = 1009 + i,
+					   .kind = all[i].kind,
+					   .fs = STORED_FS_FIRST,
+					   .ret = all[i].ret,
+					   .stack = number,
+					   .threshold_ns = all[i].threshold_ns };
+		memcpy(s.strata, all[i].strata, sizeof(s.strata));
+		writer_stack(&w, &s, all[i].total_ns);
+	}
+	stacks = taken(r);
+	writer_flush(&w);
+	if (named_too)
+		recorded_stacks_write(&w, stacks);
+	writer_close(&w);
+	assert_true(writer_end(&w, "{\"ended\":\"ended\",\"stacks_lost\":3,\"stacks_lost_ns\":5}"));
+	assert_int_equal(w.err, 0);
+	stacks_free(stacks);
+	writer_done(&w);
+	return f;
+}
+
+/* Reads @f to its end or to damage. Returns as recording_next(). */
+static int recorded(FILE *f, struct recorded_stacks *s, struct snapshot *sn)
+{
+	struct replay replay = {};
+	struct recording rec;
+	struct stored_event ev;
+	struct reason why;
+	int got;
+
+	rewind(f);
+	got = recording_open(&rec, f, "test", &why);
+	rec.stacks = true;
+	while (!got && (got = recording_next(&rec, &ev, &why)) > 0) {
+		assert_int_equal(ev.kind, CHUNK_STACKS);
+		assert_int_equal(recorded_stacks_add(s, &replay, &rec, &ev), 0);
+		got = 0;
+	}
+	assert_int_equal(recorded_stacks_end(s, &rec), 0);
+	assert_int_equal(recorded_stacks_take(s, &replay, sn), 0);
+	recording_close(&rec);
+	replay_done(&replay);
+	return got;
+}
+
+/* What is recorded has the rows of the run, on a machine without the programs. */
+static void a_recording_has_stacks(void **state)
+{
+	struct stack_rows *r = calloc(1, sizeof(*r));
+	struct recorded_stacks *s = calloc(1, sizeof(*s));
+	struct sent_stack all[30];
+	struct snapshot sn = {};
+	FILE *f;
+
+	(void)state;
+	for (int i = 0; i < 30; i++)
+		all[i] = op(i < 23 ? 1 : 2, 1000, i < 23 ? 0 : 3000);
+	f = recording_of(r, all, 30, true);
+	assert_int_equal(recorded(f, s, &sn), 0);
+	assert_int_equal(sn.stacks->taken, 30);
+	assert_int_equal(sn.stacks->n, 2);
+	assert_int_equal(sn.stacks->lost, 3);
+	assert_int_equal(sn.stacks->lost_ns, 5);
+	assert_int_equal(sn.stacks->ended[STACK_WHOLE], 30);
+	assert_true(sn.stacks->sampled);
+	assert_int_equal(stack_join(&sn, BY_LINE), 0);
+	assert_int_equal(row_of(&sn, "save_rows (store.c:10)")->count, 23);
+	assert_int_equal(row_of(&sn, "save_rows (store.c:10)")->strata[ST_DEVICE], 23 * 250);
+	assert_int_equal(row_of(&sn, "save_rows (store.c:10)")->bytes, 23 * 4096);
+	assert_string_equal(row_of(&sn, "save_rows (store.c:10)")->fs, "ext4");
+	assert_int_equal(row_of(&sn, "save_index (store.c:20)")->count, 7 * 3);
+	assert_int_equal(row_of(&sn, "save_index (store.c:20)")->total_ns, 7 * 3000);
+	snapshot_free(&sn);
+	recorded_stacks_done(s);
+	fclose(f);
+	*s = (struct recorded_stacks){};
+	f = recording_of(r, all, 30, false);
+	assert_int_equal(recorded(f, s, &sn), 0);
+	assert_int_equal(sn.stacks->ended[STACK_UNNAMED], 30);
+	assert_int_equal(stack_join(&sn, BY_FUNCTION), 0);
+	assert_int_equal(sn.n_ops, 1);
+	snapshot_free(&sn);
+	recorded_stacks_done(s);
+	fclose(f);
+	stack_rows_done(r);
+	free(r);
+	free(s);
+}
+
+/* Names and numbers of a recording may be anything. */
+static void hostile_recordings(void **state)
+{
+	static const struct stored_name bad[] = {
+		{ .type = NAME_STACK, .id = 2 },                   /* not in sequence */
+		{ .type = NAME_STACK, .id = 1, .text_len = 3 },    /* no whole frame */
+		{ .type = NAME_STACK, .id = 1, .text_len = 4 },    /* a frame without a name */
+		{ .type = NAME_STACK, .id = 1, .a = STACK_END_N }, /* an unknown end */
+		{ .type = NAME_STACK, .id = 1, .text_len = 4 * (STACK_FRAMES + 1) },
+		{ .type = NAME_FRAME, .id = 3 },
+		{ .type = NAME_FRAME, .id = 1, .c = 1ULL << 32 }, /* no line */
+	};
+	static const char text[4 * (STACK_FRAMES + 1)] = { 1 };
+	struct stored_stack one = { .kind = OP_WRITE,
+				    .stack = 1ULL << 40,
+				    .ret = 1ULL << 62,
+				    .device_bytes = ~0ULL,
+				    .threshold_ns = ~0ULL };
+	struct recorded_stacks *s = calloc(1, sizeof(*s));
+	struct snapshot sn = {};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct writer w = {};
+		FILE *f = tmpfile();
+
+		assert_int_equal(writer_begin(&w, fileno(f), "{}"), 0);
+		writer_name(&w, &bad[i], text);
+		writer_close(&w);
+		assert_int_equal(recorded(f, s, &sn), -1);
+		snapshot_free(&sn);
+		writer_done(&w);
+		fclose(f);
+	}
+	for (int i = 0; i < 3; i++) {
+		struct writer w = {};
+		FILE *f = tmpfile();
+
+		one.strata[ST_DEVICE] = i;
+		assert_int_equal(writer_begin(&w, fileno(f), "{}"), 0);
+		writer_stack(&w, &one, i);
+		one.stack = i;
+		writer_stack(&w, &one, i);
+		writer_close(&w);
+		assert_true(writer_end(&w, "{}"));
+		assert_int_equal(recorded(f, s, &sn), 0);
+		snapshot_free(&sn);
+		writer_done(&w);
+		fclose(f);
+	}
+	recorded_stacks_done(s);
+	free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -458,6 +624,8 @@ int main(void)
 		cmocka_unit_test(rows_by_function),
 		cmocka_unit_test(samples_have_no_bias),
 		cmocka_unit_test(text_of_stacks),
+		cmocka_unit_test(a_recording_has_stacks),
+		cmocka_unit_test(hostile_recordings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
