@@ -50,13 +50,13 @@ static __always_inline u8 rq_op(u32 flags)
 	return rq_ops[flags & REQ_OP_MASK];
 }
 
-/* The operation of @bio, on a device that has requests or not. A write without data is a flush.
- * With requests, the flush machinery turns the flush into a separate request. */
-static __always_inline u8 bio_op(struct bio *bio, bool has_requests)
+/* The operation of @bio, of @size bytes, on a device that has requests or not. A write without data
+ * is a flush. With requests, the flush machinery turns the flush into a separate request. */
+static __always_inline u8 bio_op(struct bio *bio, bool has_requests, u32 size)
 {
 	u8 op = rq_op(bio->bi_opf);
 
-	return op == RQ_WRITE && !has_requests && !bio->bi_iter.bi_size ? RQ_FLUSH : op;
+	return op == RQ_WRITE && !has_requests && !size ? RQ_FLUSH : op;
 }
 
 /* Whether the disk or the partition of @bio is traced. */
@@ -65,10 +65,22 @@ static __always_inline bool bio_dev_wanted(struct bio *bio, u32 dev)
 	return dev_wanted(dev) || dev_wanted(bio_part_dev(bio));
 }
 
-/* With conf.issuers: notes in @io the owner of @bio, and whether the filters pass the bio. @flags:
- * of current, with conf.behalf. */
-static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio, u32 dev, u64 id,
-					   bool throttled, u32 flags)
+/* The submission of a bio. */
+struct submission {
+	u64 now;
+	u64 id; /* of current; 0 in an interrupt: no owner is known */
+	u32 dev, size;
+	u32 flags; /* of current, with conf.behalf */
+	u32 async; /* as in struct io_state */
+	u8 op;
+	bool has_requests; /* the device */
+	bool throttled;    /* current is kthrotld and queues a throttled bio */
+	bool outside;
+};
+
+/* With conf.issuers: notes in @io the owner of @bio, and whether the filters pass the bio. */
+static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio,
+					   const struct submission *s)
 {
 	bool behalf = false, is_current = false, helps = false;
 
@@ -77,70 +89,69 @@ static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio,
 		io->sector = bio->bi_iter.bi_sector;
 		io->cmd_flags = bio->bi_opf;
 		io->merges = 0;
-		io_note_who(io, bio, id, throttled);
+		io_note_who(io, bio, s->id, s->throttled);
 	}
 	if (CONF(rq_by))
-		is_current = io_set_by(io, bio, id, throttled);
+		is_current = io_set_by(io, bio, s->id, s->throttled);
 	if (CONF(by) == BY_THREAD)
-		behalf = io_set_behalf(io, bio, flags);
+		behalf = io_set_behalf(io, bio, s->flags);
 	if (is_current && !behalf)
 		current_name(&io->name, io->q);
 	if (CONF(helpers))
-		helps = io_set_helper(io, bio, id && !throttled ? flags : 0);
-	if (!bio_dev_wanted(bio, dev))
+		helps = io_set_helper(io, bio, s->id && !s->throttled ? s->flags : 0);
+	if (!bio_dev_wanted(bio, s->dev))
 		io->counted = COUNTED_NOT;
-	else if (id)
-		io->counted = bio_wanted(bio, id, throttled, behalf, &io->tid);
+	else if (s->id)
+		io->counted = bio_wanted(bio, s->id, s->throttled, behalf, &io->tid);
 	else
 		io->counted = behalf || !CONF(process_filter);
-	if (helps && !io->counted && bio_dev_wanted(bio, dev))
+	if (helps && !io->counted && bio_dev_wanted(bio, s->dev))
 		io->counted = COUNTED_HELPER;
 }
 
-/* Fills @io for @bio at its submission. @throttled: current is kthrotld and queues a throttled bio.
- * @flags: of current, as in io_fill_issuer(). */
-static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 dev, u8 op, u64 id,
-				    bool throttled, bool outside, u32 flags, u32 async)
+/* Fills @io for @bio at its submission. */
+static __always_inline void io_fill(struct io_state *io, struct bio *bio,
+				    const struct submission *s)
 {
 	bool counted;
 
 	io->key = bio_key(bio);
-	io->q = bpf_ktime_get_ns();
+	io->q = s->now;
 	io->g = 0;
 	io->d = 0;
-	io->bytes = bio->bi_iter.bi_size;
-	io->tid = id;
-	io->dev = dev;
+	io->bytes = s->size;
+	io->tid = s->id;
+	io->dev = s->dev;
 	io->requeues = 0;
-	io->op = op;
+	io->op = s->op;
 	io->failed = 0;
 	io->requeued = 0;
 	io->bio_based = 0;
-	io->throttled = throttled;
+	io->throttled = s->throttled;
 	/* the owner of a throttled bio may have been in an operation */
-	io->outside = outside && !throttled;
+	io->outside = s->outside && !s->throttled;
 	if (CONF(async))
-		io->async = async;
+		io->async = s->async;
 	if (CONF(rq_accesses))
 		io->sector = bio->bi_iter.bi_sector;
 	if (CONF(issuers)) {
-		io_fill_issuer(io, bio, dev, id, throttled, flags);
+		io_fill_issuer(io, bio, s);
 		return;
 	}
-	io->counted = bio_dev_wanted(bio, dev) && (!id || !is_tool(id));
-	if (throttled)
+	io->counted = bio_dev_wanted(bio, s->dev) && (!s->id || !is_tool(s->id));
+	if (s->throttled)
 		throttled_end(io->key, &io->tid, &counted);
 }
 
-static __always_inline u32 bio_reads(struct bio *bio, u8 op)
+static __always_inline u32 bio_reads(u8 op, u32 size)
 {
-	return op == RQ_READ ? bio->bi_iter.bi_size : 0;
+	return op == RQ_READ ? size : 0;
 }
 
-/* Current, thread @tid, submits @bio to read @read_bytes: notes this. Returns false if current is
- * in no operation, and never was in one. @ret_async: as in struct io_state. */
+/* Current, thread @tid, submits @bio at @now to read @read_bytes: notes this. Returns false if
+ * current is in no operation, and never was in one. @ret_async: as in struct io_state. */
 static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, u32 read_bytes,
-					   bool *ret_outside, u32 *ret_async)
+					   u64 now, bool *ret_outside, u32 *ret_async)
 {
 	struct task_state *t = current_lookup();
 	struct helper *h;
@@ -150,7 +161,7 @@ static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, u3
 		op_submitted(&t->op, bio_key(bio), cpu, read_bytes);
 	if (CONF(async) && (t ? t->async : CONF(uring) && current_flags() & PF_IO_WORKER)) {
 		*ret_async = async_bio_queued(number((u64)bio->bi_private),
-					      bio_is_passed_on() ? 0 : read_bytes);
+					      bio_is_passed_on() ? 0 : read_bytes, now);
 		if (*ret_async)
 			*ret_outside = false;
 	}
@@ -167,44 +178,51 @@ static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, u3
 }
 
 /* Like io_fill(), for a bio without a slot: its state goes into the hash. */
-static __always_inline void bio_hash(struct bio *bio, u32 dev, u8 op, u64 id, bool throttled,
-				     bool outside, u32 flags, bool bio_based, u32 async)
+static __always_inline void bio_hash(struct bio *bio, const struct submission *s)
 {
 	struct io_state io = {};
 
-	io_fill(&io, bio, dev, op, id, throttled, outside, flags, async);
-	io.bio_based = bio_based;
-	if (!bio_based)
+	io_fill(&io, bio, s);
+	io.bio_based = !s->has_requests;
+	if (s->has_requests)
 		io_parts(&io);
 	io_hash(&io);
 }
 
-/* Q: @bio is submitted. In an interrupt current is not the submitter, and no owner is known. */
+/* Q: @bio is submitted. In an interrupt current is not the submitter. */
 static __always_inline void bio_queued(struct bio *bio, bool level_known)
 {
+	const bool waits = CONF(waits);
 	struct gendisk *disk = bio_disk(bio);
-	u64 id = interrupt_level(level_known) ? 0 : bpf_get_current_pid_tgid();
 	u64 cpu = current_cpu();
-	u32 dev = disk_dev(disk);
 	struct io_state *slot = io_slot_for(bio_key(bio), cpu);
-	u8 op = bio_op(bio, disk->queue->mq_ops);
-	bool throttled = CONF(waits) || CONF(issuers), outside = CONF(waits);
-	u32 flags = 0, async = 0;
+	struct submission s = {
+		.now = bpf_ktime_get_ns(),
+		.id = interrupt_level(level_known) ? 0 : bpf_get_current_pid_tgid(),
+		.dev = disk_dev(disk),
+		.size = bio->bi_iter.bi_size,
+		.has_requests = disk->queue->mq_ops,
+		.throttled = waits || CONF(issuers),
+		.outside = waits,
+	};
 
-	if (CONF(waits) && id)
-		throttled = !submitter_note(id, bio, cpu, bio_reads(bio, op), &outside, &async);
+	s.op = bio_op(bio, s.has_requests, s.size);
+	if (waits && s.id)
+		s.throttled = !submitter_note(s.id, bio, cpu, bio_reads(s.op, s.size), s.now,
+					      &s.outside, &s.async);
 	if (CONF(behalf))
-		flags = current_flags();
-	throttled = throttled && id && current_is_kthrotld(CONF(behalf) ? flags : current_flags());
-	if (CONF(async) && throttled)
-		async = throttled_async(bio_key(bio));
+		s.flags = current_flags();
+	if (s.throttled)
+		s.throttled = s.id && current_is_kthrotld(CONF(behalf) ? s.flags : current_flags());
+	if (CONF(async) && s.throttled)
+		s.async = throttled_async(bio_key(bio));
 	/* Two kinds of bios get no slot. When a bio of a device without requests is done, nothing
 	 * tells which CPU submitted it. Discards are merged without an event; see
 	 * request_absorb(). */
-	if (slot && disk->queue->mq_ops && op != RQ_DISCARD)
-		io_fill(slot, bio, dev, op, id, throttled, outside, flags, async);
+	if (slot && s.has_requests && s.op != RQ_DISCARD)
+		io_fill(slot, bio, &s);
 	else
-		bio_hash(bio, dev, op, id, throttled, outside, flags, !disk->queue->mq_ops, async);
+		bio_hash(bio, &s);
 }
 
 /* The state of @bio, for an event after its submission, or NULL if the submission was not seen. */
@@ -534,7 +552,8 @@ static __always_inline void bio_throttled(struct bio *bio, bool level_known)
 		return;
 	}
 	if (CONF(waits))
-		submitter_note(id, bio, current_cpu(), bio_reads(bio, io.op), &outside, &io.async);
+		submitter_note(id, bio, current_cpu(), bio_reads(io.op, io.bytes), io.g, &outside,
+			       &io.async);
 	op = op_throttled(level);
 	if (CONF(async))
 		async_bio_throttled(io.async);

@@ -315,6 +315,7 @@ struct bpf_conf {
 	unsigned char arg_bio_queue, arg_getrq, arg_backmerge, arg_frontmerge, arg_split;
 	unsigned char arg_issue, arg_requeue, arg_rq_merge;
 	unsigned char arg_pause;     /* the pause of balance_dirty_pages */
+	unsigned char result_told;   /* argument 3 of io_uring_complete is the result */
 	unsigned char rqf_flush_seq; /* bit of RQF_FLUSH_SEQ in request.rq_flags */
 };
 

@@ -110,6 +110,17 @@ static __always_inline void op_change_layer(struct op *op, u32 layer)
 	op->charging = 0;
 }
 
+/* The same, but the layer stays, and the program has read the time before. If a switch since then
+ * has charged more, this charges nothing. */
+static __always_inline void op_charge_layer(struct op *op, u64 now)
+{
+	op->charging = 1;
+	barrier();
+	op_settle(op, op->layer, now);
+	barrier();
+	op->charging = 0;
+}
+
 /* Current's operation, at @stage, enters a layer. Only the outermost entry counts. */
 static __always_inline void op_enter_layer(struct op *op, u32 stratum, u32 stage)
 {

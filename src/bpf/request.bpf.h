@@ -374,6 +374,10 @@ static __always_inline bool request_has_ended(struct request *rq, u32 bytes)
 	return !bytes && !rq->bio && (rq->cmd_flags & REQ_OP_MASK) < REQ_OP_DRV;
 }
 
+/* The bios that a completion covers: none is done; all that are left; or some, and the request goes
+ * on. */
+enum covered { COVERED_NONE, COVERED_ALL, COVERED_SOME };
+
 /*
  * C: @rq completes. A completion is not final while data remain, nor for a data step of a flush
  * sequence (preflush, data, postflush). A further completion, after RQF_FLUSH_SEQ was cleared,
@@ -381,11 +385,10 @@ static __always_inline bool request_has_ended(struct request *rq, u32 bytes)
  * without data was never dispatched itself: its times are those of its bio and of the internal
  * flush.
  *
- * Returns true if the bios that this completion covers are done, and the mark of this completion
- * has the times.
+ * Returns the bios that are done. The mark of this completion has their times.
  */
-static __always_inline bool request_completed(struct request *rq, int error, u32 bytes,
-					      bool level_known)
+static __always_inline enum covered request_completed(struct request *rq, int error, u32 bytes,
+						      bool level_known)
 {
 	u64 now = bpf_ktime_get_ns();
 	struct io_state *io = request_io_anywhere(rq, rq->bio);
@@ -396,7 +399,7 @@ static __always_inline bool request_completed(struct request *rq, int error, u32
 		if (!in_sequence && !request_has_ended(rq, bytes) && !CONF(process_filter) &&
 		    dev_wanted(request_dev(rq)))
 			count_lost(LOST_UNMATCHED_END);
-		return false;
+		return COVERED_NONE;
 	}
 	if (!io->d) {
 		if (io->bio_based)
@@ -420,16 +423,16 @@ static __always_inline bool request_completed(struct request *rq, int error, u32
 		/* the first bio may be done: the next completion will have another */
 		if (io->key != request_key(rq))
 			io_move(io, request_key(rq));
-		return !in_sequence;
+		return in_sequence ? COVERED_NONE : COVERED_SOME;
 	}
 	if (in_sequence && io->op != RQ_FLUSH)
-		return false;
+		return COVERED_NONE;
 	request_finish(io, now, level_known);
 	if (CONF(async) && io->async)
 		async_bio_done(io->async, io->q,
 			       mark_number(current_cpu(), interrupt_level(level_known)), ~0ULL);
 	io_drop(io);
-	return !in_sequence;
+	return in_sequence ? COVERED_NONE : COVERED_ALL;
 }
 
 /* The bios in the first @bytes of @rq are done; the mark of this completion has the times. */
@@ -438,13 +441,6 @@ static __always_inline void request_bios_done(struct request *rq, u32 bytes, boo
 	if (live.async_bios)
 		async_bios_done((u64)BPF_CORE_READ(rq, bio), bytes,
 				mark_number(current_cpu(), interrupt_level(level_known)));
-}
-
-/* If @rq goes on, the mark of this completion was for these bios only, and is cleared. */
-static __always_inline void request_goes_on(struct request *rq, u32 bytes, bool level_known)
-{
-	if (bytes < rq->__data_len)
-		mark_clear(interrupt_level(level_known));
 }
 
 #endif

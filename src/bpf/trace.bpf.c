@@ -877,13 +877,18 @@ int on_rq_requeue(u64 *ctx)
 
 static __always_inline int rq_complete(u64 *ctx, bool level_known)
 {
-	if (!first_to_see(ctx, EV_COMPLETE, (void *)ctx[0]) ||
-	    !request_completed((void *)ctx[0], (int)ctx[1], ctx[2], level_known) || !CONF(async))
+	enum covered covered;
+
+	if (!first_to_see(ctx, EV_COMPLETE, (void *)ctx[0]))
+		return 0;
+	covered = request_completed((void *)ctx[0], (int)ctx[1], ctx[2], level_known);
+	if (!covered || !CONF(async))
 		return 0;
 	barrier(); /* read both arguments again: one state for the verifier, no matter what came
 		    * before */
 	request_bios_done((struct request *)CTX(0), CTX(2), level_known);
-	request_goes_on((struct request *)CTX(0), CTX(2), level_known);
+	if (covered == COVERED_SOME) /* the mark of this completion was for these bios only */
+		mark_clear(interrupt_level(level_known));
 	return 0;
 }
 
@@ -987,12 +992,14 @@ int on_uring_wait(u64 *ctx)
 SEC("?tp_btf/io_uring_complete")
 int on_uring_complete(u64 *ctx)
 {
+	const bool told = CONF(result_told);
+
 	if (!first_to_see(ctx, EV_URING_COMPLETE, (void *)ctx[1]))
 		return 0;
 	if (CONF(layer) == LAYER_FS)
 		queued_call_ends(number(ctx[1]), uring_result(ctx[1]));
 	else
-		uring_completed(ctx[1], number(ctx[0]));
+		uring_completed(ctx[1], number(ctx[0]), told, told ? CTX(3) : 0);
 	return 0;
 }
 
@@ -1007,7 +1014,7 @@ int on_uring_overflow(u64 *ctx)
 		return 0;
 	req = uring_overflown(ctx[0], ctx[1], ctx[2]);
 	if (req)
-		uring_completed(req, 0);
+		uring_completed(req, 0, false, 0);
 	return 0;
 }
 

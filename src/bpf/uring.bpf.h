@@ -86,14 +86,14 @@ static __always_inline bool uring_learn_file(struct op *op, u64 req, int ret)
 	return async_set_file(op, file);
 }
 
-/* Current executes a request, and has submitted a bio. All time until now is charged, since this
+/* Current executes a request, and has submitted a bio at @now. All time until now is charged, since this
  * may be the end of current's work on the request. A polling thread begins to poll without any
  * event. */
-static __always_inline u32 async_executed_bio(struct task_state *t, u64 private)
+static __always_inline u32 async_executed_bio(struct task_state *t, u64 private, u64 now)
 {
 	struct async_op *u;
 
-	op_change_layer(&t->op, t->op.layer);
+	op_charge_layer(&t->op, now);
 	if (t->op.kind != OP_URING)
 		return t->async_at;
 	if (!uring_learn_file(&t->op, t->async, -1))
@@ -142,13 +142,14 @@ GLOBAL int async_bio_throttled(u32 at)
 }
 
 /*
- * Current is in no operation, and has submitted a bio. If current polls, the bio is one of three: a
+ * Current is in no operation, and has submitted a bio at @now. If current polls, the bio is one of three: a
  * further bio of its last request, a bio of another request with which it goes on, or a bio for
  * something else. The bios of one direct read or write share a bi_private. No other bio has it. A
  * read or write of a single bio has no bi_private. A bio passed on by a device belongs to the same
  * request as the bio above.
  */
-static __always_inline u32 uring_bio_follows(struct task_state *t, u64 private, u64 read_bytes)
+static __always_inline u32 uring_bio_follows(struct task_state *t, u64 private, u64 read_bytes,
+					     u64 now)
 {
 	struct async_op *u = t->uring_polls && t->async ? async_at(t->async_at) : NULL;
 
@@ -159,15 +160,15 @@ static __always_inline u32 uring_bio_follows(struct task_state *t, u64 private, 
 		u->strays = private != u->private || (!private && u->op.file.direct);
 	if (u->strays)
 		return 0;
-	op_settle(&u->op, u->op.layer, bpf_ktime_get_ns());
+	op_settle(&u->op, u->op.layer, now);
 	u->op.requests++;
 	u->op.device_bytes += read_bytes;
 	return t->async_at;
 }
 
-/* Current, a worker or a submitter of requests, has submitted a bio with bi_private @private, to
- * read @read_bytes. Returns the slot of the bio's request, or 0 if it has none. */
-GLOBAL u64 async_bio_queued(u64 private, u64 read_bytes)
+/* Current, a worker or a submitter of requests, has submitted a bio at @now with bi_private
+ * @private, to read @read_bytes. Returns the slot of the bio's request, or 0 if it has none. */
+GLOBAL u64 async_bio_queued(u64 private, u64 read_bytes, u64 now)
 {
 	struct task_state *t;
 
@@ -177,8 +178,8 @@ GLOBAL u64 async_bio_queued(u64 private, u64 read_bytes)
 	if (!t)
 		return CONF(uring) ? uring_worker_bio(read_bytes) : 0;
 	if (!t->op.stage)
-		return CONF(uring) ? uring_bio_follows(t, private, read_bytes) : 0;
-	return async_executes(t) ? async_executed_bio(t, private) : 0;
+		return CONF(uring) ? uring_bio_follows(t, private, read_bytes, now) : 0;
+	return async_executes(t) ? async_executed_bio(t, private, now) : 0;
 }
 
 /* Current submits @req with @opcode, in a ring with @ring_flags. @acts: the kind of the equivalent
@@ -316,17 +317,16 @@ static __always_inline enum async_end uring_how(const struct async_op *u, u64 re
 	return same_batch ? ENDS_IN_BATCH : ENDS_LATER;
 }
 
-/* @req completes. @req 0: the completion belongs to no request, or is not the last of its request.
- * @ctx: its ring, or 0 if its completion has no room there. If current was executing a request,
- * this has stopped by now. */
-static __always_inline void uring_completed(u64 req, u64 ctx)
+/* @req completes, with @res if the event told. @req 0: the completion belongs to no request, or is
+ * not the last of its request. @ctx: its ring, or 0 if its completion has no room there. If current
+ * was executing a request, this has stopped by now. */
+static __always_inline void uring_completed(u64 req, u64 ctx, bool told, int res)
 {
 	u64 now = bpf_ktime_get_ns(), task = current_task();
 	struct task_state *t = task_lookup(task);
 	struct async_op *u;
 	u32 at, ring = 0, put = 0;
 	bool same;
-	int res;
 
 	if (CONF(reap_rings))
 		ring = ring_completes(ctx);
@@ -341,7 +341,8 @@ static __always_inline void uring_completed(u64 req, u64 ctx)
 	if (!u)
 		return;
 	same = t && u->task == task && u->batch == t->async_batch;
-	res = uring_result(req);
+	if (!told)
+		res = uring_result(req);
 	if (u->op.stage && uring_learn_file(&u->op, req, res)) {
 		/* number(): then the verifier need not follow each value */
 		async_charge(at, number(uring_how(u, req, same)), now);

@@ -38,6 +38,7 @@ static void conf_set_args(struct bpf_conf *c, struct feature *f)
 	c->arg_requeue = arg_of(f, "block_rq_requeue", "request");
 	c->arg_rq_merge = arg_of(f, "block_rq_merge", "request");
 	c->arg_pause = pause == 6 || pause == 10 ? pause : 0;
+	c->result_told = feature_tracepoint_arg_named(f, "io_uring_complete", "res") == 3;
 	c->rqf_flush_seq = feature_enumerator(f, "__RQF_FLUSH_SEQ", 4);
 }
 
