@@ -24,15 +24,19 @@ static __always_inline void *ring_here(void)
 }
 
 /*
- * User space looks at the rings now and then by itself. Each time conf.wake_mask + 1 bytes have
- * come, it is also woken, by the first record at a multiple of this number: the record's address
- * tells.
+ * User space looks at the rings now and then by itself. Each time @mask + 1 bytes have come, it is
+ * also woken, by the first record at a multiple of this number: the record's address tells.
  */
-static __always_inline void sent_submit(void *record, u32 size)
+static __always_inline void sent_wake(void *record, u32 size, u32 mask)
 {
-	u32 at = low_half((u64)record) & CONF(wake_mask);
+	u32 at = low_half((u64)record) & mask;
 
 	bpf_ringbuf_submit(record, at < size + 8 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void sent_submit(void *record, u32 size)
+{
+	sent_wake(record, size, CONF(wake_mask));
 }
 
 static __always_inline u64 file_key_of(const struct file_info *f)
@@ -68,7 +72,7 @@ GLOBAL u64 file_send(const struct file_info *f, u64 key)
 		sent->ino = f->ino;
 		sent->key = key;
 	}
-	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+	sent_wake(s, sizeof(*s), NAMES_BYTES / 8 - 1);
 	return read;
 }
 

@@ -877,9 +877,11 @@ struct {
 
 /* Names have a separate ring, so that user space can read them before the records that refer to
  * them. */
+enum { NAMES_BYTES = 1 << 20 };
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
+	__uint(max_entries, NAMES_BYTES);
 } sent_files SEC(".maps");
 
 /* Files whose names were sent, by their hash; after a torn entry a name is sent again, or is
