@@ -21,7 +21,7 @@ try {
 	page.on("dialog", (dialog) => { said.push(dialog.message()); dialog.dismiss(); });
 	await page.goto("file://" + path.join(modules, "speedscope/dist/release/index.html"));
 	await page.locator("input[type=file]").setInputFiles(trace, { timeout: 20000 });
-	await page.waitForFunction(() => /trace/.test(document.title), null, { timeout: 60000 });
+	await page.waitForFunction(() => / - speedscope$/.test(document.title), null, { timeout: 60000 });
 	await page.waitForTimeout(500);
 	const text = await page.evaluate(() => document.body.innerText);
 	const complaints = said.filter((line) => /Tried to end|still open|[Ee]rror|[Ff]ailed/.test(line));

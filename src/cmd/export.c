@@ -14,6 +14,7 @@
 #include "export/blktrace.h"
 #include "export/chrome.h"
 #include "export/fio.h"
+#include "export/speedscope.h"
 #include "host/newfile.h"
 #include "run/cmd.h"
 #include "run/run.h"
@@ -25,6 +26,7 @@
 	X(OTF2, otf2, true, "archive for Vampir and Score-P's tools")                              \
 	X(PARQUET, parquet, true, "tables for DuckDB and other engines")                           \
 	X(CHROME, chrome, false, "events for ui.perfetto.dev and speedscope")                      \
+	X(SPEEDSCOPE, speedscope, false, "profiles of threads for speedscope")                     \
 	X(FIO, fio, false, "job for fio")                                                          \
 	X(BLKTRACE, blktrace, false, "files for blkparse and btt")
 
@@ -231,26 +233,54 @@ static int to_blktrace(const struct export *e, FILE *f, struct reason *why)
 /* Some viewers refuse a file of 1 GB. */
 enum { CHROME_BYTES = 900000000 };
 
-static int to_chrome(const struct export *e, FILE *f, struct reason *why)
+/* The names of system calls of the machine in the recording. */
+static syscall_name_fn *calls_of(const struct export *e, FILE *f)
 {
-	struct chrome_counts c;
-	struct recording rec;
 	enum machine machine = MACHINES;
-	char servers[64];
-	int got;
+	struct recording rec;
+	struct reason why;
 
-	if (!recording_open(&rec, f, e->files[0],
-			    why)) /* else chrome_export() fails in the same way */
+	if (!recording_open(&rec, f, e->files[0], &why)) /* else the export fails in the same way */
 		machine = rec.header.machine;
 	recording_close(&rec);
 	rewind(f);
-	got = chrome_export(f, e->files[0], e->output, CHROME_BYTES, syscall_names(machine), &c,
-			    why);
+	return syscall_names(machine);
+}
+
+static int to_chrome(const struct export *e, FILE *f, struct reason *why)
+{
+	struct chrome_counts c;
+	char servers[64];
+	int got = chrome_export(f, e->files[0], e->output, CHROME_BYTES, calls_of(e, f), &c, why);
+
 	if (got >= 0)
 		cmd_say("%s operation%s, %s request%s%s, %s file%s", text_count(c.ops).s,
 			text_plural(c.ops), text_count(c.requests).s, text_plural(c.requests),
 			archive_to_servers(servers, c.server_requests), text_count(c.files).s,
 			text_plural(c.files));
+	return got;
+}
+
+/* speedscope loads this many beginnings and ends, some 25 MB, in seconds. */
+enum { SPEEDSCOPE_EVENTS = 600000 };
+
+static int to_speedscope(const struct export *e, FILE *f, struct reason *why)
+{
+	struct speedscope_counts c;
+	int got = speedscope_export(f, e->files[0], e->output, SPEEDSCOPE_EVENTS, calls_of(e, f),
+				    &c, why);
+
+	if (got < 0)
+		return got;
+	cmd_say("%s operation%s, %s request%s, %s profile%s", text_count(c.ops).s,
+		text_plural(c.ops), text_count(c.requests).s, text_plural(c.requests),
+		text_count(c.profiles).s, text_plural(c.profiles));
+	if (c.lost)
+		cmd_say("%s event%s lost in this recording: the file has no place for losses",
+			text_count(c.lost).s, c.lost == 1 ? " was" : "s were");
+	if (c.is_summed)
+		cmd_say("too many operations for their order: the profiles have sums, by call and "
+			"stratum");
 	return got;
 }
 

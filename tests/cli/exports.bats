@@ -126,6 +126,67 @@ teardown() {
 	END
 }
 
+@test "speedscope: frames nest, are named once, and have all the time of operations and requests" {
+	"$records" -o -g 100 "$tmp/a.ios" 20011
+	expect 0 export "$tmp/a.ios" --to speedscope -o "$tmp/t"
+	[[ $stderr == "20,011 operations, 2,002 requests, "*" profiles"$'\n'"11 events were lost in this recording: "* ]]
+	"$iostrata" report --events json "$tmp/a.ios" >"$tmp/events"
+	"$python" - "$tmp/t/trace.speedscope.json" "$tmp/events" <<-'END'
+		import collections, json, sys
+		whole = json.load(open(sys.argv[1]))
+		names = [f["name"] for f in whole["shared"]["frames"]]
+		assert len(names) == len(set(names)) < 60
+		total, calls = collections.Counter(), collections.Counter()
+		for p in whole["profiles"]:
+		    kind = "request" if p["name"].startswith("requests of") else "op"
+		    assert p["unit"] == "nanoseconds" and p["startValue"] == 0
+		    if p["type"] == "sampled":
+		        assert sum(p["weights"]) == p["endValue"] and len(p["weights"]) == len(p["samples"])
+		        total[kind] += p["endValue"]
+		        continue
+		    stack, at = [], 0
+		    for e in p["events"]:
+		        assert e["at"] >= at, e
+		        at = e["at"]
+		        if e["type"] == "O":
+		            stack.append((e["frame"], at))
+		            continue
+		        frame, begun = stack.pop()
+		        assert frame == e["frame"] and len(stack) < 2
+		        if not stack:
+		            total[kind] += at - begun
+		            calls[names[frame]] += 1
+		    assert not stack and at == p["endValue"]
+		want, lists = collections.Counter(), collections.Counter()
+		for line in open(sys.argv[2]):
+		    e = json.loads(line)
+		    if e.get("type") in ("op", "request"):
+		        want[e["type"]] += e["total_ns"]
+		        lists[e.get("call")] += 1
+		assert total == want, (total, want)
+		assert calls["pread64"] > 10000 and calls["pread64"] <= lists["pread64"], (calls, lists)
+	END
+	# too long a recording has sums only
+	"$records" -g 1000 "$tmp/long.ios" 300023
+	expect 0 export "$tmp/long.ios" --to speedscope -o "$tmp/long"
+	[[ $stderr == *"too many operations for their order: "* ]]
+	[[ $(command jq -r '[.profiles[].type] | unique | join(" ")' "$tmp/long/trace.speedscope.json") == sampled ]]
+	(($(stat -c %s "$tmp/long/trace.speedscope.json") < 100000))
+}
+
+@test "speedscope opens its own format without complaint" {
+	chromium=$(type -p chromium || type -p chromium-browser || type -p google-chrome) || skip "no Chromium"
+	said=$(tests/engines speedscope 2>&1) || skip "${said##*$'\n'}"
+	"$records" -o -g 1000 "$tmp/a.ios" 2003
+	expect 0 export "$tmp/a.ios" --to speedscope -o "$tmp/t"
+	profiles=$(command jq '.profiles | length' "$tmp/t/trace.speedscope.json")
+	((profiles > 7))
+	CHROMIUM=$chromium timeout $((90 * $(patience))) node tests/speedscope.mjs build/engines/speedscope/node_modules \
+		"$tmp/t/trace.speedscope.json" >"$tmp/json"
+	cat "$tmp/json"
+	command jq -e --argjson n "$profiles" '.profiles == $n and .complaints == []' "$tmp/json"
+}
+
 @test "chrome: speedscope shows each thread, and its slices nest" {
 	need_root
 	chromium=$(type -p chromium || type -p chromium-browser || type -p google-chrome) || skip "no Chromium"
