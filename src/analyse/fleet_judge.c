@@ -301,11 +301,11 @@ static struct verdict alone(const struct judge *j, size_t host, const bool *out)
 static int outlier_find(const struct judge *j, size_t *ret_host, struct verdict *ret)
 {
 	size_t n = j->f->n_hosts, most = j->n_left / OUTLIERS_PART, worst, first = 0, found = 0;
-	bool *out = calloc(n, sizeof(*out)), *kept = calloc(n, sizeof(*kept));
+	bool *out = calloc(n, sizeof(*out)), *outliers = calloc(n, sizeof(*outliers));
 	struct verdict v;
 
 	*ret = (struct verdict){ .p = 1 };
-	for (size_t r = 0; out && kept && r < (most ? most : 1) && r < j->n_left; r++) {
+	for (size_t r = 0; out && outliers && r < (most ? most : 1) && r < j->n_left; r++) {
 		worst = n;
 		for (size_t i = 0; i < n; i++)
 			if (!j->gone[i] && !out[i] && (worst == n || j->rest[i] > j->rest[worst]))
@@ -316,16 +316,16 @@ static int outlier_find(const struct judge *j, size_t *ret_host, struct verdict 
 		if (!r)
 			*ret = v;
 		if (v.p < j->limit) {
-			memcpy(kept, out, n * sizeof(*kept));
+			memcpy(outliers, out, n * sizeof(*outliers));
 			found = r + 1;
 		}
 	}
 	if (found)
-		*ret = alone(j, first, kept);
+		*ret = alone(j, first, outliers);
 	*ret_host = first;
-	free(kept);
+	free(outliers);
 	free(out);
-	return out && kept ? 0 : -ENOMEM;
+	return out && outliers ? 0 : -ENOMEM;
 }
 
 /* Whether enough operations are slow, and far more than elsewhere. */

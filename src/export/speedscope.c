@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * speedscope.c - the file format of speedscope (src/lib/file-format-spec.ts there). An "evented"
+ * speedscope.c - the file format of speedscope. An "evented"
  * profile has the beginnings and ends of frames, a "sampled" one sums. Times are whole ns, so
  * frames nest exactly. See speedscope.h.
  */
