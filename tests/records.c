@@ -213,6 +213,7 @@ static struct stored_request request_make(const struct stored_op *op)
 		.sector = 8 * any(1 << 22),
 		.bytes = 4096 * (1 + any(8)),
 		.op = any(6),
+		.cmd_flags = (op->start_ns % 3 ? 0 : 1 << 17) | (op->start_ns % 5 ? 0 : 1 << 18),
 		.flags = any(101) ? 0 : STORED_RQ_FAILED,
 		.error = 0,
 		.merges = any(3),

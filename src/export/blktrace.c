@@ -152,6 +152,25 @@ static uint32_t direction(const struct stored_request *rq)
 	}
 }
 
+/* Flags of requests, the same from Linux 5.10 to 7.2: enum req_flag_bits, <linux/blk_types.h>. */
+enum {
+	FLAG_SYNC = 1 << 11,
+	FLAG_META = 1 << 12,
+	FLAG_FUA = 1 << 17,
+	FLAG_PREFLUSH = 1 << 18,
+	FLAG_RAHEAD = 1 << 19,
+};
+
+/* The letters that blkparse puts before and after that of the direction: F, F, S, M, A. */
+static uint32_t categories(uint64_t flags)
+{
+	return (flags & FLAG_PREFLUSH ? BLK_TC_ACT(BLK_TC_FLUSH) : 0) |
+	       (flags & FLAG_FUA ? BLK_TC_ACT(BLK_TC_FUA) : 0) |
+	       (flags & FLAG_SYNC ? BLK_TC_ACT(BLK_TC_SYNC) : 0) |
+	       (flags & FLAG_META ? BLK_TC_ACT(BLK_TC_META) : 0) |
+	       (flags & FLAG_RAHEAD ? BLK_TC_ACT(BLK_TC_AHEAD) : 0);
+}
+
 static int event_put(struct exporting *x, const struct stored_request *rq, uint32_t action,
 		     uint64_t ns)
 {
@@ -162,7 +181,7 @@ static int event_put(struct exporting *x, const struct stored_request *rq, uint3
 	if (!d || thread_put(x, d, who, ns))
 		return -1;
 	t = event_begin(x, d, ns);
-	t.action = action | direction(rq) | BLK_TC_ACT(BLK_TC_FS);
+	t.action = action | direction(rq) | categories(rq->cmd_flags) | BLK_TC_ACT(BLK_TC_FS);
 	t.sector = rq->sector == ~0ULL ? 0 : rq->sector;
 	t.bytes = rq->sector == ~0ULL ? 0 : (uint32_t)rq->bytes;
 	t.pid = who->tid;

@@ -454,6 +454,13 @@ sys.exit(time.monotonic() - began > 31 * 0.022 * 1.02)'
 		$1 == "D" { queue += ns - g[$3]; d[$3] = ns } $1 == "C" { n++; sum += ns - d[$3] }
 		END { print n, sum, tag, queue }' "$tmp/events" >"$tmp/got"
 	diff "$tmp/want" "$tmp/got"
+	# an F before the direction is a flush first, one after it is FUA: bits 18 and 17 of the kernel's flags
+	"$iostrata" report --events csv "$tmp/a.ios" | awk -F, '$1 == "\"request\"" { gsub(/"/, "")
+			flags = int($23 / 131072); fua += flags % 2; flush += $4 == "F" || int(flags / 2) % 2 }
+		END { print fua, flush }' >"$tmp/want_flags"
+	blkparse -q -i "$tmp/t/loop3" -f '%a %d\n' |
+		awk '$1 == "Q" { fua += $2 ~ /^F?[DRWN]F/; flush += $2 ~ /^F/ } END { print fua, flush }' >"$tmp/got_flags"
+	diff "$tmp/want_flags" "$tmp/got_flags"
 	(cd "$tmp" && btt -i bin) >"$tmp/btt" # it writes files into its directory
 	read -r _ _ q2g _ n <<<"$(grep '^Q2G ' "$tmp/btt")"
 	read -r _ _ d2c _ m <<<"$(grep '^D2C ' "$tmp/btt")"
