@@ -86,8 +86,8 @@ static __always_inline bool uring_learn_file(struct op *op, u64 req, int ret)
 	return async_set_file(op, file);
 }
 
-/* Current executes a request, and has submitted a bio at @now. All time until now is charged, since this
- * may be the end of current's work on the request. A polling thread begins to poll without any
+/* Current executes a request, and has submitted a bio at @now. All time until now is charged, since
+ * this may be the end of current's work on the request. A polling thread begins to poll without any
  * event. */
 static __always_inline u32 async_executed_bio(struct task_state *t, u64 private, u64 now)
 {
@@ -142,11 +142,11 @@ GLOBAL int async_bio_throttled(u32 at)
 }
 
 /*
- * Current is in no operation, and has submitted a bio at @now. If current polls, the bio is one of three: a
- * further bio of its last request, a bio of another request with which it goes on, or a bio for
- * something else. The bios of one direct read or write share a bi_private. No other bio has it. A
- * read or write of a single bio has no bi_private. A bio passed on by a device belongs to the same
- * request as the bio above.
+ * Current is in no operation, and has submitted a bio at @now. If current polls, the bio is one of
+ * three: a further bio of its last request, a bio of another request with which it goes on, or a
+ * bio for something else. The bios of one direct read or write share a bi_private. No other bio has
+ * it. A read or write of a single bio has no bi_private. A bio passed on by a device belongs to the
+ * same request as the bio above.
  */
 static __always_inline u32 uring_bio_follows(struct task_state *t, u64 private, u64 read_bytes,
 					     u64 now)
