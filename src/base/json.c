@@ -7,66 +7,110 @@
 
 #include "base/clock.h"
 
+/* A name and a short value, to be written at once: most of the time of a long list goes into calls
+ * that write. */
+struct member {
+	size_t n;
+	char text[128];
+};
+
+enum { VALUE_MOST = 32 };
+
+static void add(struct member *m, const char *text, size_t n)
+{
+	memcpy(m->text + m->n, text, n);
+	m->n += n;
+}
+
+static void member_begin(struct json *j, struct member *m, const char *name)
+{
+	size_t len = name ? strlen(name) : 0;
+
+	m->n = 0;
+	if (j->comma)
+		add(m, ",", 1);
+	j->comma = true;
+	if (!name)
+		return;
+	add(m, "\"", 1);
+	if (len > sizeof(m->text) - VALUE_MOST - 4) {
+		text_write(&j->out, m->text, m->n);
+		text_write(&j->out, name, len);
+		m->n = 0;
+	} else {
+		add(m, name, len);
+	}
+	add(m, "\":", 2);
+}
+
+static void member_end(struct json *j, const struct member *m)
+{
+	text_write(&j->out, m->text, m->n);
+}
+
+static void put_word(struct json *j, const char *name, const char *word)
+{
+	struct member m;
+
+	member_begin(j, &m, name);
+	add(&m, word, strlen(word));
+	member_end(j, &m);
+}
+
 static void put_name(struct json *j, const char *name)
 {
-	if (j->comma)
-		text_write(&j->out, ",", 1);
-	if (name) {
-		text_write(&j->out, "\"", 1);
-		text_write(&j->out, name, strlen(name));
-		text_write(&j->out, "\":", 2);
-	}
-	j->comma = true;
+	put_word(j, name, "");
 }
 
 void json_put_begin(struct json *j, const char *name, char bracket)
 {
-	put_name(j, name);
-	text_put(&j->out, "%c", bracket);
+	put_word(j, name, bracket == '{' ? "{" : "[");
 	j->comma = false;
 }
 
 void json_put_end(struct json *j, char bracket)
 {
-	text_put(&j->out, "%c", bracket);
+	text_write(&j->out, &bracket, 1);
 	j->comma = true;
 }
 
 void json_put_null(struct json *j, const char *name)
 {
-	put_name(j, name);
-	text_put(&j->out, "null");
+	put_word(j, name, "null");
 }
 
 void json_put_bool(struct json *j, const char *name, bool value)
 {
-	put_name(j, name);
-	text_put(&j->out, value ? "true" : "false");
+	put_word(j, name, value ? "true" : "false");
 }
 
-static void put_digits(struct json *j, uint64_t n)
+/* @before and @after: what stands around the digits. */
+static void put_digits(struct json *j, const char *name, const char *before, uint64_t n,
+		       const char *after)
 {
-	char digits[24], *end = digits + sizeof(digits), *s = text_digits(end, n);
+	char digits[24], *end = digits + sizeof(digits), *first = text_digits(end, n);
+	struct member m;
 
-	text_write(&j->out, s, end - s);
+	member_begin(j, &m, name);
+	add(&m, before, strlen(before));
+	add(&m, first, end - first);
+	add(&m, after, strlen(after));
+	member_end(j, &m);
 }
 
 void json_put_int(struct json *j, const char *name, int64_t value)
 {
-	put_name(j, name);
 	if (value < 0)
-		text_write(&j->out, "-", 1);
-	put_digits(j, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+		put_digits(j, name, "-", 0 - (uint64_t)value, "");
+	else
+		put_digits(j, name, "", value, "");
 }
 
 void json_put_uint(struct json *j, const char *name, uint64_t value)
 {
-	bool quoted = value > INT64_MAX;
+	const char *quote = value > INT64_MAX ? "\"" : "";
 
-	put_name(j, name);
-	text_write(&j->out, "\"", quoted);
-	put_digits(j, value);
-	text_write(&j->out, "\"", quoted);
+	put_digits(j, name, quote, value, quote);
 }
 
 void json_put_real(struct json *j, const char *name, double value)
@@ -105,14 +149,21 @@ static void put_char(struct json *j, uint32_t cp)
 			 0xdc00 + (cp & 0x3ff));
 }
 
-/* Length of the characters at the start of @s that need no escape. */
-static size_t plain_length(const char *s)
+/* Length of the characters at the start of @s, of @len bytes at most, that need no escape. */
+static size_t plain_length(const char *s, size_t len)
 {
 	size_t n = 0;
 
-	while (s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
+	while (n < len && s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
 		n++;
 	return n;
+}
+
+static void put_plain(struct json *j, const char *name, const char *text, size_t len)
+{
+	put_word(j, name, "\"");
+	text_write(&j->out, text, len);
+	text_write(&j->out, "\"", 1);
 }
 
 /* Writes @utf8 as a string and frees it. @utf8 NULL: out of memory. */
@@ -123,7 +174,7 @@ static void put_owned(struct json *j, const char *name, char *utf8)
 	put_name(j, name);
 	text_write(&j->out, "\"", 1);
 	for (const char *s = utf8; s && *s;) {
-		size_t plain = plain_length(s);
+		size_t plain = plain_length(s, SIZE_MAX);
 
 		text_write(&j->out, s, plain);
 		s += plain;
@@ -141,6 +192,10 @@ void json_put_text(struct json *j, const char *name, const char *text, size_t ma
 
 	if (!len) {
 		json_put_null(j, name);
+		return;
+	}
+	if (plain_length(text, len) == len) { /* most are */
+		put_plain(j, name, text, len);
 		return;
 	}
 	put_owned(j, name, text_json_n(text, len));

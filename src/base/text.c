@@ -393,7 +393,7 @@ void text_put(struct text_out *o, const char *fmt, ...)
 
 void text_write(struct text_out *o, const char *data, size_t n)
 {
-	if (!o->err && fwrite(data, 1, n, o->f) != n)
+	if (!o->err && fwrite_unlocked(data, 1, n, o->f) != n)
 		o->err = errno ? -errno : -EIO;
 }
 

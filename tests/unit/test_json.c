@@ -160,12 +160,38 @@ static void a_full_disk_is_reported(void **state)
 	fclose(json.out.f);
 }
 
+/* A name and its value are put together in a buffer, if the name is short enough. */
+static void names_of_all_lengths_come_back(void **state)
+{
+	char name[257];
+
+	(void)state;
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	for (const char *n = name; *n; n++) {
+		struct written w;
+		json_t *root;
+
+		begin(&w);
+		json_put_int(&w.json, "before", 1);
+		json_put_uint(&w.json, n, UINT64_MAX);
+		json_put_string(&w.json, "after", "plain");
+		root = end(&w);
+		assert_int_equal(json_object_size(root), 3);
+		assert_string_equal(json_string_value(json_object_get(root, n)),
+				    "18446744073709551615");
+		assert_string_equal(json_string_value(json_object_get(root, "after")), "plain");
+		json_decref(root);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(members_and_elements_have_commas),
 		cmocka_unit_test(every_byte_and_character_comes_back),
 		cmocka_unit_test(what_is_not_utf8_has_its_bytes_beside_it),
+		cmocka_unit_test(names_of_all_lengths_come_back),
 		cmocka_unit_test(a_time_has_ms_and_its_zone),
 		cmocka_unit_test(numbers_that_readers_cannot_hold_are_strings),
 		cmocka_unit_test(a_full_disk_is_reported),
