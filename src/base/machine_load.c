@@ -23,8 +23,24 @@ static const char *figure_what(unsigned int figure)
 	return figures[figure].what;
 }
 
+static const char *sum_name(unsigned int figure)
+{
+	return figures[figure].is_level ? NULL : figures[figure].name;
+}
+
+static const char *level_name(unsigned int figure)
+{
+	return figures[figure].is_level ? figures[figure].name : NULL;
+}
+
 const struct word_list machine_figure_words = {
 	.name = machine_figure_name, .from = 0, .to = MACHINE_FIGURES, .help = figure_what
+};
+const struct word_list machine_sum_words = {
+	.name = sum_name, .from = 0, .to = MACHINE_FIGURES, .help = figure_what
+};
+const struct word_list machine_level_words = {
+	.name = level_name, .from = 0, .to = MACHINE_FIGURES, .help = figure_what
 };
 
 bool machine_figure_is_level(unsigned int figure)

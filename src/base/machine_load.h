@@ -21,8 +21,8 @@ enum machine_source {
 };
 
 /*
- * A row has: the name in JSON and in docs/FORMAT.md, the source, whether it is a LEVEL at the end
- * of the interval or a SUM over it, and its meaning. Rows are only appended.
+ * A row has: the name in JSON and in docs/FORMAT.md, the source, whether it is a LEVEL, bytes at the end
+ * of the interval, or a SUM over it, ns; and its meaning. Rows are only appended.
  */
 /* clang-format off */
 #define MACHINE_LOAD_LIST(ROW)                                                                     \
@@ -68,6 +68,8 @@ bool machine_load_knows(const struct machine_load *l, unsigned int figure);
  * both. */
 void machine_load_add(struct machine_load *to, const struct machine_load *from);
 
-extern const struct word_list machine_figure_words; /* names, with their meanings as help */
+/* The names of all figures, of the sums, which are ns, and of the levels, which are bytes; with
+ * their meanings as help. */
+extern const struct word_list machine_figure_words, machine_sum_words, machine_level_words;
 
 #endif

@@ -22,10 +22,8 @@ const struct object strata_object = { "strata",
 static const struct member machine_members[] = {
 	{ "ns", MEMBER_TIME,
 	  .what = "how much time was measured; of several recordings, all of them together" },
-	{ .each = &machine_figure_words,
-	  .type = MEMBER_COUNT,
-	  .unit = "ns, or bytes",
-	  .null = "the kernel does not tell" },
+	{ .each = &machine_sum_words, .type = MEMBER_TIME, .null = "the kernel does not tell" },
+	{ .each = &machine_level_words, .type = MEMBER_BYTES, .null = "the kernel does not tell" },
 	{}
 };
 static const struct object machine_object = { "machine", "how busy the machine was",
