@@ -14,7 +14,7 @@
 /* The place of id @id, or NULL if out of memory. */
 static uint32_t *ids_at(struct page_ids *ids, size_t id)
 {
-	size_t n = 2 * id + 64;
+	size_t n = id + id / 4 + 64;
 	uint32_t *row;
 
 	if (id < ids->n)

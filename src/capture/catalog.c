@@ -18,6 +18,42 @@ struct catalog_text {
 	UT_hash_handle hh;
 };
 
+/* Names of files, one behind the other: allocated one by one, each would take 32 bytes at least. */
+struct catalog_block {
+	struct catalog_block *next;
+	char bytes[];
+};
+
+enum { BLOCK_BYTES = 1 << 16 };
+
+/* @len bytes that live as long as the catalog. Returns NULL if out of memory. */
+static char *block_room(struct catalog *c, size_t len)
+{
+	struct catalog_block *block = c->blocks;
+
+	_Static_assert((int)PATH_BYTES <= (int)BLOCK_BYTES, "each name has room in a block");
+	if (!block || c->block_left < len) {
+		block = malloc(sizeof(*block) + BLOCK_BYTES);
+		if (!block)
+			return NULL;
+		block->next = c->blocks;
+		c->blocks = block;
+		c->block_left = BLOCK_BYTES;
+	}
+	c->block_left -= len;
+	return block->bytes + BLOCK_BYTES - c->block_left - len;
+}
+
+static void blocks_free(struct catalog *c)
+{
+	struct catalog_block *next;
+
+	for (; c->blocks; c->blocks = next) {
+		next = c->blocks->next;
+		free(c->blocks);
+	}
+}
+
 int catalog_init(struct catalog *c)
 {
 	*c = (struct catalog){ .n_files = 1, .n_threads = 1, .n_frames = 1, .n_stacks = 1 };
@@ -43,8 +79,7 @@ static void texts_free(struct catalog_text **texts)
 
 void catalog_done(struct catalog *c)
 {
-	for (size_t i = 0; i < c->n_files; i++)
-		free(c->files[i].names);
+	blocks_free(c);
 	free(c->files);
 	free(c->threads);
 	texts_free(&c->cgroups);
@@ -86,30 +121,47 @@ static uint64_t file_path(const struct catalog_file *f)
 	return hash;
 }
 
+/* Sets f->names to room for @len bytes. Names that replace each other get twice as much room each
+ * time, so that all of them take at most three times the room of the last. Returns 0 or -ENOMEM. */
+static int names_reserve(struct catalog *c, struct catalog_file *f, bool is_new, size_t len)
+{
+	size_t room = is_new ? len : 64;
+	char *names;
+
+	if (!is_new && f->room >= len)
+		return 0;
+	while (room < len)
+		room *= 2;
+	names = block_room(c, room);
+	if (!names)
+		return -ENOMEM;
+	f->names = names;
+	f->room = room;
+	return 0;
+}
+
 /* Ids are assigned in sequence: an id above the next one is damage. */
 static int file_add(struct catalog *c, const struct stored_name *n, const char *text)
 {
+	bool is_new = n->id == c->n_files;
 	struct catalog_file *f;
-	char *names;
 
 	if (!n->id || n->id > c->n_files || n->text_len > PATH_BYTES)
 		return -EBADMSG;
 	if (list_reserve((void **)&c->files, &c->files_cap, n->id, sizeof(*c->files)))
 		return -ENOMEM;
-	names = malloc(n->text_len + 1);
-	if (!names)
-		return -ENOMEM;
-	memcpy(names, text, n->text_len);
 	f = &c->files[n->id];
-	if (n->id == c->n_files)
-		c->n_files++;
-	else
-		free(f->names);
+	if (names_reserve(c, f, is_new, n->text_len))
+		return -ENOMEM;
+	if (n->text_len)
+		memcpy(f->names, text, n->text_len);
+	c->n_files += is_new;
 	*f = (struct catalog_file){ .key = n->a,
 				    .ino = n->b,
 				    .flags = n->c,
 				    .len = n->text_len,
-				    .names = names,
+				    .room = f->room,
+				    .names = f->names,
 				    .directory = n->c >> STORED_FILE_DIRECTORY };
 	f->path = file_path(f);
 	return 0;

@@ -14,6 +14,7 @@
 #include "capture/rowpack.h"
 #include "event.h"
 
+struct catalog_block;
 struct catalog_text;
 struct container_names;
 
@@ -21,8 +22,9 @@ struct catalog_file {
 	uint64_t key, ino;         /* FILE_KEY() */
 	unsigned short flags, len; /* enum stored_file_flag; length of names */
 	unsigned short directory;  /* as in struct file_name */
+	unsigned short room;       /* bytes at names */
 	uint64_t path; /* the same for files made one after another at one path, else their own */
-	char *names;   /* as in struct file_name; owned */
+	char *names;   /* as in struct file_name; in a block of the catalog */
 };
 
 struct catalog_thread {
@@ -53,6 +55,8 @@ struct catalog {
 	struct catalog_file *files;     /* [0]: no file */
 	struct catalog_thread *threads; /* [0]: no thread */
 	size_t n_files, n_threads, files_cap, threads_cap;
+	struct catalog_block *blocks; /* names of files; owned */
+	size_t block_left;            /* bytes free in the first one */
 	struct catalog_text *cgroups, *devices, *containers, *texts;
 	struct catalog_text *commands; /* by pid; the last of each */
 	struct devices disks;          /* noted while it was recorded, and what they lie on */

@@ -214,6 +214,45 @@ static void add_names(struct writer *w)
 	writer_name(w, &fs, "ext4");
 }
 
+/* The last name of an id is the one that counts, and the ones before do not add up in memory. */
+static void names_replace_each_other(void **state)
+{
+	struct stored_name name = { NAME_FILE, 1, FILE_KEY(8 << 20, 0, 3), 99, STORED_FILE_COMPLETE,
+				    0 };
+	char text[PATH_BYTES];
+	struct writer w = {};
+	struct recording rec;
+	struct stored_event ev;
+	struct reason why;
+	FILE *f = tmpfile();
+
+	(void)state;
+	assert_int_equal(writer_begin(&w, fileno(f), header), 0);
+	for (int i = 0; i < 10007; i++) {
+		name.text_len = i % 2 ? 500 : i % 101;
+		memset(text, 'a' + i % 23, name.text_len);
+		writer_name(&w, &name, text);
+	}
+	name.id = 2;
+	name.text_len = 4;
+	writer_name(&w, &name, "g\0d");
+	writer_close(&w);
+	assert_true(writer_end(&w, "{}"));
+	writer_done(&w);
+	rewind(f);
+	assert_int_equal(recording_open(&rec, f, "test", &why), 0);
+	assert_int_equal(recording_next(&rec, &ev, &why), 0);
+	assert_int_equal(rec.catalog.n_files, 3);
+	assert_int_equal(rec.catalog.files[1].len, 10006 % 101);
+	assert_int_equal(rec.catalog.files[1].names[0], 'a' + 10006 % 23);
+	assert_int_equal(rec.catalog.files[1].room, 512);
+	assert_memory_equal(rec.catalog.files[2].names, "g\0d", 4);
+	/* all of it is in one block, less than a quarter of it in use */
+	assert_true(rec.catalog.block_left > 3 << 14);
+	recording_close(&rec);
+	fclose(f);
+}
+
 /* A recording of @n operations, and a third of that of requests. */
 static void file_write(int fd, uint64_t n, struct writer *w)
 {
@@ -1503,6 +1542,7 @@ int main(void)
 		cmocka_unit_test(hostile_servers),
 		cmocka_unit_test(replayed),
 		cmocka_unit_test(rows_have_all_of_an_operation_or_request),
+		cmocka_unit_test(names_replace_each_other),
 		cmocka_unit_test(losses_belong_to_their_time),
 		cmocka_unit_test(losses_beyond_the_limit_have_no_time),
 		cmocka_unit_test(layers_are_those_of_all_recordings),
