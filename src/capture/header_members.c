@@ -86,7 +86,8 @@ static const struct member mount_members[] = {
 	  .null = "not known" },
 	{ "point", MEMBER_TEXT, .what = "directory of the mount" },
 	{ "options", MEMBER_TEXT, .what = "options of the mount", .null = "none" },
-	{ "fs_options", MEMBER_TEXT, .what = "options of the file system", .null = "none" },
+	{ "fs_options", MEMBER_TEXT, .what = "options of the file system", .null = "none",
+	  .only = "in files of versions that know them" },
 	{}
 };
 static const struct object mount_object = { NULL, "a mount", mount_members };
@@ -191,7 +192,7 @@ static const struct member end_members[] = {
 	  .list = 1 },
 	{ "disks", MEMBER_OBJECT,
 	  .what = "the drives with a sensor, as they were at the end of the recording",
-	  .object = &ending_disk_object, .list = 1 },
+	  .only = "in files of versions that know them", .object = &ending_disk_object, .list = 1 },
 	{}
 };
 static const struct object end_object = { "end", "the last chunk of a whole recording",
