@@ -38,21 +38,36 @@ question() {
 	sql=$(awk -v n="## $2. " 'index($0, n) == 1 { on = 1; next } /^## / { on = 0 } on' docs/ENGINE.md |
 		awk -v engine="-- $1" '/^```/ { mine = 0; next } $0 == engine { mine = 1; next } mine')
 	[[ -n $sql ]] || return 1
-	{ of "$1" | grep '^create view'; echo "$sql"; } | "$python" tests/engine.py "$engine" -
+	{ of "$1" | grep -E '^(create view|set) '; echo "$sql"; } | "$python" tests/engine.py "$engine" -
 }
 
 @test "engine: DuckDB answers each question of the page" {
-	for n in {1..10}; do
+	for n in {1..11}; do
 		question DuckDB "$n" >"$tmp/$n"
 		[[ -s $tmp/$n ]] || { echo "$n has no row"; false; }
 	done
 	# as many questions as there are answers, and for both engines
-	[[ $(grep -c '^## [0-9]*\. ' docs/ENGINE.md) == 10 ]]
-	[[ $(of DuckDB | grep -c ';$') == 13 && $(of ClickHouse | grep -c ';$') == 13 ]]
+	[[ $(grep -c '^## [0-9]*\. ' docs/ENGINE.md) == 11 ]]
+	[[ $(of DuckDB | grep -c ';$') == 14 && $(of ClickHouse | grep -c ';$') == 15 ]]
 	# and none is of nothing only
 	[[ $(cut -f1-3 "$tmp/1" | sort -u | wc -l) == 20 ]]
 	awk -F'\t' '{ sum = 0; for (i = 3; i <= 17; i++) sum += $i
 		if (sum < 99 || sum > 101) exit 1 }' "$tmp/4"
+}
+
+@test "engine: hosts and their slow operations are those of explain" {
+	question DuckDB 11 >"$tmp/sql"
+	expect 0 explain -j "$BATS_FILE_TMPDIR"/*.ios 'read>100us'
+	echo "$output" >"$tmp/json"
+	jq -r '.hosts[] | "\(.host)\t1\t\(.count)\t\(.slow)"' "$tmp/json" | sort >"$tmp/explain"
+	[[ $(wc -l <"$tmp/explain") == 20 ]]
+	awk -F'\t' -v OFS='\t' '$1 == "host" { print $2, $3, $4, $5 }' "$tmp/sql" | sort | diff - "$tmp/explain"
+	# each host has one kernel, and all have the same names of threads
+	for property in kernel comm cgroup fs disk; do
+		awk -F'\t' -v p="$property" '$1 == p { n += $4; slow += $5 } END { print n, slow }' "$tmp/sql" |
+			diff - <(jq -r '"\(.count) \(.slow)"' "$tmp/json")
+	done
+	[[ $(awk -F'\t' '$1 == "kernel" { print $3 }' "$tmp/sql" | xargs) == "10 10" ]]
 }
 
 @test "engine: the answers equal report's figures" {
@@ -82,7 +97,7 @@ question() {
 	[[ ${ENGINES:-} == *clickhouse* ]] || skip "ClickHouse is 566 MB: ENGINES=clickhouse fetches it"
 	ls build/engines/clickhouse/node_modules/@chdb/*/libchdb.so >/dev/null 2>&1 ||
 		skip "it cannot be fetched: $(tail -n 1 "$BATS_FILE_TMPDIR/fetched")"
-	for n in {1..10}; do
+	for n in {1..11}; do
 		# 1.0 and 1 are the same
 		question DuckDB "$n" | sed -E 's/([0-9])\.0(\t|$)/\1\2/g; s/\\N//g' >"$tmp/duckdb"
 		question ClickHouse "$n" | sed -E 's/\\N//g' >"$tmp/clickhouse"
