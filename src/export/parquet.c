@@ -25,7 +25,7 @@ enum {
 	DICT_INTS = 64,      /* values in a dictionary of integers */
 	DICT_TEXTS = 32768,
 	DICT_BYTES = 1 << 20,
-	RANGE_TEXT = 256, /* a column with longer texts has no minimum and maximum */
+	RANGE_TEXT = 256, /* of a longer text, a bound as long is the minimum or maximum */
 	ZSTD_LEVEL = 1,   /* level 3 is slower, and files are no smaller */
 	TRY_EVERY = 8,    /* row groups until encodings are tried again */
 };
@@ -57,7 +57,8 @@ struct dict {
 
 /* Minimum and maximum of a column in a row group. */
 struct range {
-	bool any, unknown; /* unknown: a text is too long */
+	bool any;
+	bool least_cut, most_cut; /* the text is longer */
 	int64_t least, most;
 	size_t least_len, most_len;
 	char least_text[RANGE_TEXT], most_text[RANGE_TEXT];
@@ -219,20 +220,54 @@ static int text_order(const char *a, size_t a_len, const char *b, size_t b_len)
 	return order ? order : (a_len > b_len) - (a_len < b_len);
 }
 
+/* The beginning of a text is no greater than the text. So the least beginning is a lower bound, and
+ * text_after() the greatest one an upper bound. */
 static void range_add_text(struct range *r, const char *text, size_t len)
 {
-	r->unknown |= len > RANGE_TEXT;
-	if (r->unknown)
-		return;
-	if (!r->any || text_order(text, len, r->least_text, r->least_len) < 0) {
+	bool cut = len > RANGE_TEXT;
+	int order;
+
+	len = cut ? RANGE_TEXT : len;
+	order = r->any ? text_order(text, len, r->least_text, r->least_len) : -1;
+	if (order < 0) {
 		memcpy(r->least_text, text, len);
 		r->least_len = len;
+		r->least_cut = cut;
+	} else if (!order) {
+		r->least_cut &= cut;
 	}
-	if (!r->any || text_order(text, len, r->most_text, r->most_len) > 0) {
+	order = r->any ? text_order(text, len, r->most_text, r->most_len) : 1;
+	if (order > 0) {
 		memcpy(r->most_text, text, len);
 		r->most_len = len;
+		r->most_cut = cut;
+	} else if (!order) {
+		r->most_cut |= cut;
 	}
 	r->any = true;
+}
+
+/* The length of the beginning of @text, of RANGE_TEXT bytes, that ends with a whole character. */
+static size_t text_whole(const char *text)
+{
+	size_t len = RANGE_TEXT;
+
+	while (len && ((unsigned char)text[len - 1] & 0xc0) == 0x80)
+		len--;
+	return len && (unsigned char)text[len - 1] >= 0xc0 ? len - 1 : len;
+}
+
+/* Makes of the first RANGE_TEXT bytes of a text the least text that is certain to be greater: its
+ * last character that can be raised is raised by 1. Returns the length, or 0 if there is none. */
+static size_t text_after(char text[RANGE_TEXT])
+{
+	size_t len = text_whole(text);
+
+	while (len && (unsigned char)text[len - 1] >= 0x7e)
+		len--;
+	if (len)
+		text[len - 1]++;
+	return len;
 }
 
 static void range_add_ints(struct range *r, const int64_t *v, size_t n)
@@ -572,6 +607,21 @@ static uint64_t dict_write(struct parquet *p, struct column_state *c)
 	return raw;
 }
 
+static void put_text_range(struct thrift *t, const struct range *r)
+{
+	char most[RANGE_TEXT];
+	size_t len = r->most_len;
+
+	memcpy(most, r->most_text, len);
+	len = r->most_cut ? text_after(most) : len;
+	if (!len && r->most_cut)
+		return;
+	thrift_bytes(t, 5, most, len);
+	thrift_bytes(t, 6, r->least_text, r->least_cut ? text_whole(r->least_text) : r->least_len);
+	thrift_bool(t, 7, !r->most_cut); /* is_max_value_exact */
+	thrift_bool(t, 8, !r->least_cut);
+}
+
 static void put_statistics(struct thrift *t, const struct column_state *c)
 {
 	const struct range *r = &c->range;
@@ -579,10 +629,9 @@ static void put_statistics(struct thrift *t, const struct column_state *c)
 
 	thrift_begin(t, 12);
 	thrift_i64(t, 3, (int64_t)c->nulls);
-	if (r->any && !r->unknown && c->type == PARQUET_TEXT) {
-		thrift_bytes(t, 5, r->most_text, r->most_len);
-		thrift_bytes(t, 6, r->least_text, r->least_len);
-	} else if (r->any && !r->unknown) {
+	if (r->any && c->type == PARQUET_TEXT) {
+		put_text_range(t, r);
+	} else if (r->any) {
 		put_u64(least, (uint64_t)r->least);
 		put_u64(most, (uint64_t)r->most);
 		thrift_bytes(t, 5, most, sizeof(most));
@@ -622,7 +671,7 @@ static void put_chunk(struct parquet *p, const struct column_state *c, const cha
 static void state_clear(struct column_state *c)
 {
 	dict_clear(&c->dict);
-	c->range.any = c->range.unknown = false;
+	c->range.any = c->range.least_cut = c->range.most_cut = false;
 	c->no_dict = false;
 	c->pages.n = 0;
 	c->rows = c->nulls = c->raw_bytes = 0;

@@ -99,6 +99,24 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 	done
 }
 
+@test "parquet: of texts over 256 bytes, row groups have bounds that are not exact" {
+	need duckdb
+	"$records" -x "$tmp/x.ios" 20011 # with a path of 512 bytes
+	expect 0 export "$tmp/x.ios" --to parquet -o "$tmp/t"
+	[[ $(duckdb "select bool_or(octet_length(encode(path)) > 500) from '$tmp/t/operations.parquet'") == true ]]
+	duckdb "select count(*), bool_and(stats_min_value is not null and stats_max_value is not null),
+		max(octet_length(encode(stats_max_value))) <= 256
+		from parquet_metadata('$tmp/t/operations.parquet') where path_in_schema = 'path'" >"$tmp/said"
+	[[ $(cat "$tmp/said") == $'1\ttrue\ttrue' ]]
+	# all paths lie within the bounds, and are found by them
+	[[ $(duckdb "select count(*) from '$tmp/t/operations.parquet', (select min(stats_min_value) as least,
+		max(stats_max_value) as most from parquet_metadata('$tmp/t/operations.parquet')
+		where path_in_schema = 'path') where path || '' < least or path || '' > most") == 0 ]]
+	[[ $(duckdb "select (select count(*) from '$tmp/t/operations.parquet' where path = any_path) =
+		(select count(*) from '$tmp/t/operations.parquet' where path || '' = any_path)
+		from (select max(path || '') as any_path from '$tmp/t/operations.parquet')") == true ]]
+}
+
 @test "parquet: in a recording from this machine, strata add up, and missing names are null" {
 	need_root
 	need duckdb
