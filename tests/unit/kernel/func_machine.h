@@ -61,7 +61,7 @@ static u64 bpf_get_func_ip(void *ctx)
 #include "data.h"
 
 enum { A, B, C, D, E, FUNCS, NOTHING = FUNCS }; /* the last is for measuring probes */
-enum { CPUS = 4, TOOL = 1709, TASKS = 8192 };
+enum { CPUS = 4, TOOL = 1709, TASKS = 32768 };
 
 /* How functions are probed. */
 enum way { KPROBE, FENTRY, FSESSION, MULTI, SESSION, WAYS };
