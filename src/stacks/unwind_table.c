@@ -26,6 +26,7 @@ enum {
 	SEGMENTS_MOST = 16,
 	COMMON_MOST = 4096, /* common entries (CIE) */
 	/* of the start of a function: relative to its own place, signed, 4 bytes */
+	ENTRY_BYTES = 32, /* of the code at an entry point */
 	ENCODING = DW_EH_PE_pcrel | DW_EH_PE_sdata4,
 };
 
@@ -357,6 +358,29 @@ static void rows_tidy(struct unwind_table *t)
 	t->n = n;
 }
 
+/* Makes the code at the entry point of the file the outermost frame, if no row describes it: so it
+ * is in the dynamic linker, which reads libraries from there. Nobody calls an entry point. */
+static int entry_mark(struct making *m)
+{
+	struct unwind_table *t = m->to;
+	GElf_Ehdr header;
+	GElf_Addr at;
+	size_t i = 0;
+	int err;
+
+	if (!gelf_getehdr(m->elf, &header) || !header.e_entry || !place_of(m, header.e_entry, &at))
+		return 0;
+	while (i < t->n && t->rows[i].at <= at)
+		i++;
+	if (!i || t->rows[i - 1].rule != UNWIND_UNKNOWN)
+		return 0;
+	err = row_add(t, (struct unwind_row){ .at = at, .rule = UNWIND_LAST });
+	if (!err && (i + 1 == t->n || t->rows[i].at > at + ENTRY_BYTES))
+		err = row_add(t, (struct unwind_row){ .at = at + ENTRY_BYTES });
+	rows_tidy(t);
+	return err;
+}
+
 static bool is_for_here(Elf *elf)
 {
 	GElf_Ehdr header;
@@ -382,13 +406,15 @@ int unwind_table_make(struct unwind_table *t, int fd)
 		m.cfi = dwarf_getcfi_elf(m.elf);
 	if (m.cfi)
 		err = entries_add(&m);
+	if (!err && t->n) {
+		rows_tidy(t);
+		err = entry_mark(&m);
+	}
 	free(m.usual);
 	dwarf_cfi_end(m.cfi);
 	elf_end(m.elf);
 	if (err)
 		unwind_table_done(t);
-	else if (t->n)
-		rows_tidy(t);
 	return err;
 }
 

@@ -198,6 +198,29 @@ has_bytes() { (($(stat -c %s "$1") > $2)); } # FILE BYTES
 		length > 0' <<<"$output"
 }
 
+# Programs that begin and end all the time, on all CPUs: their numbers and mappings are used again.
+@test "user stacks: in a storm of short programs, each stack is counted and none is another's" {
+	cc -O2 -g -pthread -o "$dir/store" tests/store.c
+	expect 0 breakdown --stacks --all-stacks -j -o "$tmp/out" -- sh -c '
+		for n in 1 2 3 4; do
+			(for i in $(seq 23); do
+				/bin/true
+				cat /proc/self/maps >/dev/null
+				echo go | "$0/store" "$0/f.$n" 3
+				rm "$0/f.$n"
+			done) &
+		done
+		wait' "$dir"
+	json '.stacks | .taken + .lost == .of and .taken == ([.ends[].count] | add) and .dropped == 0' "$tmp/out"
+	# 4 processes of 23 rounds, each with 4 syncs for each of 3 rounds
+	json '[.stacks.list[] | select(.op == "fsync") | .count] | add == 4 * 23 * 12' "$tmp/out"
+	# save_rows and save_index do nothing but sync
+	json '[.stacks.list[] | select(any(.frames[]; .function == "save_rows" or .function == "save_index")) | .op] |
+		unique == ["fsync"]' "$tmp/out"
+	json '[.stacks.list[] | select(.op == "fsync" and .end == "whole") | .frames[.own].function] | unique ==
+		["save_index", "save_rows"]' "$tmp/out"
+}
+
 @test "user stacks: what cannot be is refused" {
 	expect 2 breakdown --stacks --by file -D 0.1
 	says "--stacks and --by exclude one another"

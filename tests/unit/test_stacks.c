@@ -3,6 +3,7 @@
  * User stacks in user space: tables of this test's own file, names by the deputy, sums by stack,
  * the program's own code, rows by function, and text.
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -106,6 +107,34 @@ static void a_table_of_this_file(void **state)
 	assert_int_equal(row->rule, UNWIND_SP);
 	assert_int_equal(row->cfa, 8);
 	assert_int_equal(row->fp, 0);
+	unwind_table_done(&t);
+	close(fd);
+}
+
+/* The dynamic linker has no row at its entry point, where each program begins. */
+static void an_entry_point_is_the_last_frame(void **state)
+{
+	Elf64_Ehdr header;
+	Elf64_Phdr segment;
+	struct unwind_table t;
+	unsigned long long at = 0;
+	int fd = open("/lib64/ld-linux-x86-64.so.2", O_RDONLY);
+
+	(void)state;
+	assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
+	for (int i = 0; i < header.e_phnum && !at; i++) {
+		assert_int_equal(
+			pread(fd, &segment, sizeof(segment), header.e_phoff + i * sizeof(segment)),
+			sizeof(segment));
+		if (segment.p_type == PT_LOAD &&
+		    header.e_entry - segment.p_vaddr < segment.p_filesz)
+			at = header.e_entry - segment.p_vaddr + segment.p_offset;
+	}
+	assert_int_equal(unwind_table_make(&t, fd), 0);
+	assert_int_equal(row_at(t.rows, t.n, at)->rule, UNWIND_LAST);
+	assert_int_not_equal(row_at(t.rows, t.n, at + 33)->rule, UNWIND_LAST);
+	for (size_t i = 1; i < t.n; i++)
+		assert_true(t.rows[i - 1].at < t.rows[i].at);
 	unwind_table_done(&t);
 	close(fd);
 }
@@ -617,6 +646,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_table_of_this_file),
+		cmocka_unit_test(an_entry_point_is_the_last_frame),
 		cmocka_unit_test(hostile_files),
 		cmocka_unit_test(the_deputy),
 		cmocka_unit_test(the_deputy_is_asked_too_much),
