@@ -21,8 +21,8 @@ enum machine_source {
 };
 
 /*
- * A row has: the name in JSON and in docs/FORMAT.md; the source; whether it is a LEVEL, bytes at the
- * end of the interval, or a SUM over it, ns; and its meaning. Rows are only appended.
+ * A row has: the name in JSON and in docs/FORMAT.md; the source; whether it is a LEVEL, bytes at
+ * the end of the interval, or a SUM over it, ns; and its meaning. Rows are only appended.
  */
 /* clang-format off */
 #define MACHINE_LOAD_LIST(ROW)                                                                     \
