@@ -133,7 +133,8 @@ def main(program: str, recording: str, condition: str) -> int:
     load = Load([o["total_ns"] > told["threshold_ns"] for o in ops],
                 [min((o["start_ns"] - begin) // cell_ns, last) for o in ops])
     wrong = [] if (load.n, load.n_slow) == (told["count"], told["slow"]) else [f"{load.n} and {load.n_slow} operations"]
-    said = {re.sub(r" \S+ \((?=[pt]id )", " (", f["text"]): f for finding in told["findings"] for f in (finding, *finding["same"])}
+    said = {re.sub(r" \S+ \((?=[pt]id )", " (", f["text"]): f
+            for finding in told["findings"] for f in (finding, *finding["same"])}
     found = left_out = 0
     for value_of, words in ATTRIBUTES.values():
         values = [value_of(o) for o in ops]

@@ -173,8 +173,7 @@ struct sent_op_few {
 	struct few_segments segments;
 };
 
-#define BY_TO_SEGMENTS(type) \
-	(__builtin_offsetof(type, segments) - __builtin_offsetof(type, by))
+#define BY_TO_SEGMENTS(type) (__builtin_offsetof(type, segments) - __builtin_offsetof(type, by))
 _Static_assert(BY_TO_SEGMENTS(struct sent_op_few) == sizeof(struct sent_by) &&
 		       BY_TO_SEGMENTS(struct sent_op_ordered) == sizeof(struct sent_by) &&
 		       BY_TO_SEGMENTS(struct op_list) == sizeof(struct sent_by),
