@@ -8,7 +8,8 @@
  * calls that are in no table. The kernel tells the beginning of few of these, so every
  * uninterruptible sleep of a thread without an operation begins as one; so does a sleep after a
  * request to a server. The operation counts only if its sleep was for storage: the waker completed
- * a request, or worked for one, or the kernel itself calls the sleep one for I/O (in_iowait).
+ * a request, or worked for one, or wrote dirty pages back (the thread's own sync waits so in
+ * umount()), or the kernel itself calls the sleep one for I/O (in_iowait).
  * Others are forgotten: of vfork(), and for semaphores and RCU.
  *
  * A thread that has exited keeps its state until the kernel frees its task_struct.
@@ -108,7 +109,7 @@ GLOBAL int outside_ends(u64 task)
 		return 0;
 	op = &t->op;
 	op->stage = 0;
-	if (!outside_counts(op))
+	if (!outside_counts(op) && !t->waking.written)
 		return 0;
 	if (CONF(op_owner)) {
 		/* not on the stack, which has no room: the operation waited for no known lock */

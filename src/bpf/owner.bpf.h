@@ -12,8 +12,6 @@
 #include "async_bio.bpf.h"
 #include "row.bpf.h"
 
-#define PF_WQ_WORKER 0x00000020
-
 /* The file whose data a bio carries: the inode's address, the mode, and the first page of the folio
  * in which the bio begins. @inode 0: the bio belongs to no file. */
 struct bio_data {
@@ -212,12 +210,7 @@ static __always_inline void io_note_who(struct io_state *io, struct bio *bio, u6
 /* Whether current, with these @flags, is kthrotld: the worker that queues throttled bios. */
 static __always_inline bool current_is_kthrotld(u32 flags)
 {
-	u64 queue;
-
-	if (!(flags & PF_WQ_WORKER))
-		return false;
-	worker_queue((void *)current_task(), &queue, sizeof(queue));
-	return !__builtin_memcmp(&queue, "kthrotld", sizeof(queue));
+	return current_works_in(flags, "kthrotld");
 }
 
 /* Whether the filter lists @cgroup or a cgroup above it. */

@@ -215,6 +215,7 @@ struct waking {
 	u8 helped;    /* a helper woke the thread */
 	u8 is_read;   /* the thread waited for a read */
 	u8 completed; /* the split ends with this waking, at the completion of a request */
+	u8 written;   /* a worker of writeback ended a sleep in no other operation */
 	struct waker waker; /* only for records; must be the last member */
 };
 

@@ -66,6 +66,19 @@ static __always_inline u64 current_task(void)
 	return bpf_get_current_task();
 }
 
+#define PF_WQ_WORKER 0x00000020
+
+/* Whether current, with these @flags, works for a workqueue whose name begins with @name. */
+static __always_inline bool current_works_in(u32 flags, const char name[8])
+{
+	u64 queue;
+
+	if (!(flags & PF_WQ_WORKER))
+		return false;
+	worker_queue((void *)current_task(), &queue, sizeof(queue));
+	return !__builtin_memcmp(&queue, name, sizeof(queue));
+}
+
 static __always_inline struct task_state *current_lookup(void)
 {
 	return task_lookup(current_task());

@@ -378,6 +378,8 @@ static __always_inline void waking_split(struct waking *w, struct task_struct *p
 	struct done own;
 
 	w->helped = waker != 0;
+	if (waker && op->progress == OP_SLEEPS)
+		w->written = current_works_in(current_flags(), "writeback");
 	if (m && mark_is_strange(m, p, op))
 		m = NULL;
 	if (!(m && m->tid == (u32)p->pid) && own_answer(&own, p->pid, op, from)) {

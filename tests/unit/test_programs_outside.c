@@ -113,6 +113,26 @@ static void test_not_for_storage(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
+/* A sleep that a worker ended is one for storage if the worker writes dirty pages back: it may have
+ * waited for no request itself. */
+static void test_writeback(void **state)
+{
+	struct ktask kworker;
+
+	(void)state;
+	start();
+	task_init(&kworker, 300, 300, "kworker/u4:1", PF_KTHREAD | PF_WQ_WORKER);
+	strcpy(kworker.queue, "events_unbound");
+	sleeps(2, &kworker);
+	assert_none();
+	strcpy(kworker.queue, "writeback");
+	sleeps(2, &kworker);
+	assert_int_equal(ops_counted(OP_OUTSIDE, NULL).count, 1);
+	sleeps(2, &other);
+	assert_int_equal(ops_counted(OP_OUTSIDE, NULL).count, 1);
+	assert_int_equal(lost_all(), 0);
+}
+
 /* A request to a FUSE daemon: its thread can be interrupted, and its answer ends the sleep. Later
  * sleeps are for other things. */
 static void test_server(void **state)
@@ -219,6 +239,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_after_call, machine_stop),
 		cmocka_unit_test_teardown(test_not_for_storage, machine_stop),
+		cmocka_unit_test_teardown(test_writeback, machine_stop),
 		cmocka_unit_test_teardown(test_server, machine_stop),
 		cmocka_unit_test_teardown(test_exit, machine_stop),
 		cmocka_unit_test_teardown(test_owner, machine_stop),
