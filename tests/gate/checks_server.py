@@ -51,11 +51,11 @@ Counts = dict[str, tuple[int, ...]]
 class Fuser:
     """fuser.c, mounted until the end of the suite."""
 
-    def __init__(self, gate: Gate, mode: str, *more: str) -> None:
+    def __init__(self, gate: Gate, mode: str, *more: str, ms: int = DELAY_MS) -> None:
         fuse_module(gate)
         self.point = machine.scratch(gate.kept) / f"fuser-{mode}"
         self.point.mkdir(exist_ok=True)  # natively suites share the directory
-        argv = [oracles.program(oracles.FUSER), str(self.point), mode, str(DELAY_MS), *more]
+        argv = [oracles.program(oracles.FUSER), str(self.point), mode, str(ms), *more]
         self._proc = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         gate.stack.callback(self.end)
         assert self._proc.stdout

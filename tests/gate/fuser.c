@@ -4,9 +4,9 @@
  * file, "f" of 16 MiB, and prints "ready". At its end, the server prints the number and bytes of
  * answered requests, by kind.
  *
- * MODE is the work before each answer to a READ or a WRITE. For MS milliseconds: sleep, or spin.
- * For any time: disk, read from FILE past the page cache; or pass, sleep, and let another thread
- * answer.
+ * MODE is the work before each answer to a READ or a WRITE. For MS milliseconds: sleep, or spin, or
+ * keep, which sleeps and remembers what was written. For any time: disk, read from FILE past the
+ * page cache; or pass, sleep, and let another thread answer.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -29,7 +29,8 @@ static const char *const kinds[KINDS] = {
 };
 
 static int disk;
-static char zeroes[MAX_IO], from_disk[MAX_IO] __attribute__((aligned(4096)));
+static char kept[FILE_BYTES + MAX_IO]; /* all 0, but with keep */
+static char from_disk[MAX_IO] __attribute__((aligned(4096)));
 
 static long long now_ns(clockid_t clock)
 {
@@ -47,11 +48,17 @@ static void work(const char *mode, long ms, long long at)
 		perror("pread");
 	else if (!strcmp(mode, "disk"))
 		return;
-	if (!strcmp(mode, "sleep") || !strcmp(mode, "pass"))
+	if (!strcmp(mode, "sleep") || !strcmp(mode, "pass") || !strcmp(mode, "keep"))
 		nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
 	else
 		while (now_ns(CLOCK_THREAD_CPUTIME_ID) < end)
 			;
+}
+
+/* The byte of the file at @offset; MAX_IO bytes follow. */
+static char *at(unsigned long long offset)
+{
+	return kept + (offset < FILE_BYTES ? offset : FILE_BYTES);
 }
 
 /* The answer to a READ of another thread. */
@@ -59,7 +66,7 @@ static void *answer_read(void *in)
 {
 	const struct fuse_read_in *read_in = (void *)((struct fuse_in_header *)in + 1);
 
-	answer(in, 0, zeroes, read_in->size);
+	answer(in, 0, at(read_in->offset), read_in->size);
 	return NULL;
 }
 
@@ -71,7 +78,7 @@ static void serve_read(const struct fuse_in_header *in, const char *mode, long m
 	work(mode, ms, read_in->offset);
 	answered[FUSE_READ].bytes += read_in->size;
 	if (strcmp(mode, "pass") || pthread_create(&thread, NULL, answer_read, (void *)in))
-		answer(in, 0, zeroes, read_in->size);
+		answer(in, 0, at(read_in->offset), read_in->size);
 	else
 		pthread_join(thread, NULL);
 }
@@ -89,6 +96,8 @@ static void serve(const struct fuse_in_header *in, const char *mode, long ms)
 	} else if (in->opcode == FUSE_WRITE) {
 		work(mode, ms, write_in->offset);
 		answered[FUSE_WRITE].bytes += write_in->size;
+		if (!strcmp(mode, "keep") && write_in->size <= MAX_IO)
+			memcpy(at(write_in->offset), write_in + 1, write_in->size);
 		answer(in, 0, &written, sizeof(written));
 	} else {
 		serve_other(in, 0);
