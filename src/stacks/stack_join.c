@@ -114,7 +114,8 @@ int stack_join(struct snapshot *sn, enum by_key by)
 		sn->ops[out++] = old.ops[i];
 		old.ops[i] = (struct op_row){};
 	}
-	memcpy(sn->ops + out, s->ops, n * sizeof(*s->ops));
+	if (n)
+		memcpy(sn->ops + out, s->ops, n * sizeof(*s->ops));
 	sn->n_ops = out + n;
 	s->n_ops = 0; /* moved */
 	snapshot_free(&old);
