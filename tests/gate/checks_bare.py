@@ -15,7 +15,7 @@ from harness import Gate, Skip, patience, suite
 from tool import objects
 
 STATIC = tool.ROOT / "build" / f"iostrata-static-{os.uname().machine}"
-LIMIT_BYTES = 7_000_000
+LIMIT_BYTES = 7_400_000
 WRITES = 101
 WORK = ("/busybox", "dd", "if=/dev/zero", "of=/file", "bs=4k", f"count={WRITES}")
 ENTER = """

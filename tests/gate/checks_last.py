@@ -22,10 +22,10 @@ def max_verified() -> tuple[int, int]:
     more than on others."""
     version = machine.release()
     if version == (6, 1):
-        return 285_000, 590_000
+        return 290_000, 570_000
     if version < (6, 5):
         return 380_000, 1_080_000
-    return (285_000, 550_000) if version < (7, 0) else (410_000, 750_000)
+    return (290_000, 545_000) if version < (7, 0) else (410_000, 750_000)
 
 
 @suite("programs", 300)
