@@ -27,7 +27,7 @@ static bool is_left(const struct column *c)
 
 static bool is_ratio(const struct column *c)
 {
-	return c->kind == VALUE_RATE || c->kind == VALUE_SHARE;
+	return c->kind == VALUE_RATE || c->kind == VALUE_SHARE || c->kind == VALUE_MEAN;
 }
 
 static inline void value_get(struct value *v, const struct columns *t, const struct column *c,
@@ -71,6 +71,10 @@ static struct text_num number_text(const struct columns *t, const struct column 
 		return text_rate(v->n, v->of);
 	case VALUE_SHARE:
 		snprintf(num.s, sizeof(num.s), "%.0f%%", 100.0 * v->n / v->of);
+		return num;
+	case VALUE_MEAN:
+		snprintf(num.s, sizeof(num.s), v->n < 10 * v->of ? "%.2f" : "%.1f",
+			 (double)v->n / v->of);
 		return num;
 	case VALUE_ID:
 		snprintf(num.s, sizeof(num.s), "%llu", (unsigned long long)v->n);

@@ -21,6 +21,7 @@ enum value_kind {
 	VALUE_BYTES,  /* n; in text 0 is "-" */
 	VALUE_RATE,   /* n in @of ns, shown per second */
 	VALUE_SHARE,  /* n of @of, shown in percent; in JSON and CSV 0 to 1 */
+	VALUE_MEAN,   /* n divided by @of */
 	VALUE_TEXT,   /* at most @max bytes at @text, hostile */
 };
 

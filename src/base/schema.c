@@ -16,7 +16,8 @@ static struct member column_member(const struct column *c)
 		[VALUE_COUNT] = MEMBER_COUNT,  [VALUE_ID] = MEMBER_ID,
 		[VALUE_SIGNED] = MEMBER_COUNT, [VALUE_TIME] = MEMBER_TIME,
 		[VALUE_BYTES] = MEMBER_BYTES,  [VALUE_RATE] = MEMBER_RATE,
-		[VALUE_SHARE] = MEMBER_SHARE,  [VALUE_TEXT] = MEMBER_TEXT,
+		[VALUE_SHARE] = MEMBER_SHARE,  [VALUE_MEAN] = MEMBER_COUNT,
+		[VALUE_TEXT] = MEMBER_TEXT,
 	};
 	bool ascii = c->json.ascii || c->json.words || c->json.pattern;
 
@@ -29,6 +30,7 @@ static struct member column_member(const struct column *c)
 				.pattern = c->json.pattern,
 				.least = c->json.least,
 				.negative = c->kind == VALUE_SIGNED,
+				.fraction = c->kind == VALUE_MEAN,
 				.huge = c->json.huge };
 }
 

@@ -60,6 +60,19 @@ const struct row_file *snapshot_files(const struct snapshot *sn, const unsigned 
 	return first;
 }
 
+const struct disk_busy *snapshot_disk(const struct snapshot *sn, const char *disk)
+{
+	for (size_t i = 0; i < sn->n_disks; i++)
+		if (!strncmp(sn->disks[i].disk, disk, sizeof(sn->disks[i].disk)))
+			return &sn->disks[i];
+	return NULL;
+}
+
+double snapshot_disk_depth(const struct snapshot *sn, const struct disk_busy *disk)
+{
+	return sn->disks_ns ? (double)disk->requests_ns / sn->disks_ns : 0;
+}
+
 void snapshot_forget_commands(struct snapshot *sn)
 {
 	for (size_t i = 0; i < sn->n_ops; i++) {

@@ -163,10 +163,11 @@ struct losses_sum {
 	uint64_t missed;
 };
 
-/* How long a disk had requests in progress in the interval, as the kernel counts it. */
+/* How busy a disk was in an interval, as the kernel counts it: with the requests of everybody. */
 struct disk_busy {
-	char disk[32]; /* as in rq_row */
-	uint64_t busy_ns;
+	char disk[32];        /* as in rq_row, but ends in NUL */
+	uint64_t busy_ns;     /* time with requests in progress */
+	uint64_t requests_ns; /* time of the requests that ended, all added up */
 };
 
 struct snapshot {
@@ -194,8 +195,9 @@ struct snapshot {
 	size_t n_files;
 	struct thread *threads; /* by id */
 	size_t n_threads;
-	struct disk_busy *disks; /* only of serve; partitions, too */
+	struct disk_busy *disks; /* in the kernel's order, without partitions; none in a report */
 	size_t n_disks;
+	uint64_t disks_ns;             /* the time between the kernel's two figures */
 	struct stacks *stacks;         /* user stacks; NULL: none were taken. Owned */
 	const struct devices *devices; /* of the machine; NULL: not known */
 	struct machine_load machine;   /* in the interval, as far as known */
@@ -238,6 +240,13 @@ uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed);
 
 /* The same without the kinds in @but: 1 << enum lost; LOST_N: @missed. */
 uint64_t lost_sum_but(const uint64_t lost[LOST_N], uint64_t missed, unsigned int but);
+
+/* How busy @disk was. Returns NULL if the kernel did not tell. */
+const struct disk_busy *snapshot_disk(const struct snapshot *sn, const char *disk);
+
+/* Mean number of requests in progress at @disk, of @sn: by Little's law, the time of the requests
+ * that ended, divided by the interval. iostat has it as aqu-sz. */
+double snapshot_disk_depth(const struct snapshot *sn, const struct disk_busy *disk);
 
 /* Drops all command lines: they may hold secrets. */
 void snapshot_forget_commands(struct snapshot *sn);

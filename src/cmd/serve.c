@@ -18,7 +18,6 @@
 #include "common/breakdown_opts.h"
 #include "host/container.h"
 #include "host/container_names.h"
-#include "host/diskstats.h"
 #include "run/listener.h"
 #include "run/io.h"
 #include "serve/feed.h"
@@ -38,7 +37,6 @@ struct serve {
 	struct utsname uts;
 	struct listener listener;
 	struct container_names names;
-	struct diskstats diskstats;
 	int statm;
 };
 
@@ -255,7 +253,6 @@ static int report(struct run *r, struct snapshot *sn)
 
 	if (err || s->listener.pid <= 0)
 		return err;
-	sn->disks = diskstats_interval(&s->diskstats, &sn->n_disks);
 	feed_self(&self, s->statm);
 	/* the end of the interval, not now: intervals must not overlap on the page */
 	self.until_ns -= clock_ns() - sn->taken_ns;
@@ -289,7 +286,6 @@ static void close_both(struct run *r)
 
 	listener_end(&s->listener);
 	container_names_done(&s->names);
-	diskstats_done(&s->diskstats);
 	io_source.close(r);
 	if (s->statm >= 0)
 		close(s->statm);
@@ -308,7 +304,6 @@ static int serve(int argc, char **argv)
 	};
 
 	source.close = close_both;
-	diskstats_open(&s.diskstats);
 	return run_main(&s.io.run, &ops, &cmd_serve, argc, argv);
 }
 

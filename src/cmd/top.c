@@ -101,6 +101,7 @@ static const struct opt_example examples[] = {
 
 static const struct opt_columns columns[] = {
 	{ "Screen", top_figure_columns },
+	{ "Disks", top_disk_columns },
 	{},
 };
 

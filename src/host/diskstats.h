@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * diskstats.h - how long disks were busy, as the kernel counts it in /proc/diskstats: the figure of
- * which iostat makes %util.
+ * diskstats.h - how busy disks were, as the kernel counts it in /proc/diskstats: the figures of
+ * which iostat makes %util and aqu-sz.
  */
 #ifndef IOSTRATA_HOST_DISKSTATS_H
 #define IOSTRATA_HOST_DISKSTATS_H
@@ -15,15 +15,16 @@ struct diskstats {
 	int fd;                 /* /proc/diskstats; -1: not there */
 	struct disk_busy *last; /* since the boot, in the kernel's order */
 	size_t n;
+	uint64_t last_ns; /* when, by clock_ns() */
 };
 
-/* Opens the file. After diskstats_interval() was called once, it needs no further privilege. */
+/* Opens the file and reads it. Later calls need no privilege. */
 void diskstats_open(struct diskstats *d);
 void diskstats_done(struct diskstats *d);
 
-/* The time in which each disk had requests in progress since the last call, @ret_n disks; the
- * caller frees the list. The first call has none. NULL with 0 disks: not known. */
-struct disk_busy *diskstats_interval(struct diskstats *d, size_t *ret_n);
+/* Sets .disks of @sn: what each disk did since the last call, in .disks_ns. There are no disks if
+ * the file cannot be read. Partitions are left out as far as @sn->devices knows them. */
+void diskstats_interval(struct diskstats *d, struct snapshot *sn);
 
 /* Parses the text of the file into @ret_list, which the caller frees. The number of disks; 0: none,
  * or out of memory. */

@@ -157,6 +157,7 @@ static int open_session(struct run *r, struct reason *why)
 	if (session_open(&io->conf, &io->session, why))
 		return -1;
 	machine_meter_open(&io->meter);
+	diskstats_open(&io->diskstats);
 	return io->stacks ? stack_run_open(io->stacks, io->session, why) : 0;
 }
 
@@ -256,6 +257,7 @@ static int report(struct run *r, struct reason *why)
 	if (session_snapshot(io->session, &sn, why))
 		return -1;
 	machine_meter_interval(&io->meter, &sn.machine);
+	diskstats_interval(&io->diskstats, &sn);
 	if ((io->stacks && stack_run_take(io->stacks, &sn)) || files_choose(io, &sn)) {
 		snapshot_free(&sn);
 		return reason_no_memory(why);
@@ -278,6 +280,7 @@ static void close_session(struct run *r)
 	stack_run_end(io_of(r)->stacks);
 	chosen_free(io_of(r));
 	machine_meter_done(&io_of(r)->meter);
+	diskstats_done(&io_of(r)->diskstats);
 	child_let_go(hold);
 }
 

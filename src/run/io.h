@@ -6,6 +6,7 @@
 #ifndef IOSTRATA_RUN_IO_H
 #define IOSTRATA_RUN_IO_H
 
+#include "host/diskstats.h"
 #include "host/machine_meter.h"
 #include "run/run.h"
 #include "run/io_stacks.h"
@@ -25,6 +26,7 @@ struct io_run {
 	struct session *session;
 	struct stack_run *stacks;   /* NULL: no stacks are taken */
 	struct machine_meter meter; /* of the intervals */
+	struct diskstats diskstats; /* likewise */
 	size_t children;   /* processes below those of --pid, when the source was opened; 0 with
 			      --children */
 	bool had_children; /* the only process of --pid had some that have ended */

@@ -545,6 +545,29 @@ static void put_losses(struct json *j, const char *name, const uint64_t lost[LOS
 	json_put_end(j, '}');
 }
 
+void breakdown_json_disks(struct json *j, const struct snapshot *sn)
+{
+	if (!sn->disks || !sn->disks_ns) {
+		json_put_null(j, "disks");
+		return;
+	}
+	json_put_begin(j, "disks", '[');
+	for (size_t i = 0; i < sn->n_disks; i++) {
+		const struct disk_busy *d = &sn->disks[i];
+
+		if (!d->busy_ns && !d->requests_ns)
+			continue;
+		json_put_begin(j, NULL, '{');
+		json_put_text(j, "disk", d->disk, sizeof(d->disk));
+		json_put_uint(j, "ns", sn->disks_ns);
+		json_put_uint(j, "busy_ns", d->busy_ns);
+		json_put_real(j, "busy", (double)d->busy_ns / sn->disks_ns);
+		json_put_real(j, "depth", snapshot_disk_depth(sn, d));
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
+}
+
 static void put_machine(struct json *j, const struct machine_load *l)
 {
 	if (!l->ns) {
@@ -674,6 +697,7 @@ int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapsho
 	put_minor_faults(&w, &rows);
 	put_unfinished(&w);
 	put_machine(&w.json, &sn->machine);
+	breakdown_json_disks(&w.json, sn);
 	put_costs(&w);
 	if (slowest)
 		put_slowest(&w, slowest, n_slowest);

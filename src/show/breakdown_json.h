@@ -21,6 +21,9 @@
 int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapshot *sn,
 		   const struct slow_op *slowest, size_t n_slowest);
 
+/* Writes the member "disks" into the open object. */
+void breakdown_json_disks(struct json *j, const struct snapshot *sn);
+
 /* Writes the member "servers" into the open object. Returns 0 or -ENOMEM. */
 int breakdown_json_servers(struct json *j, const struct snapshot *sn,
 			   const struct missing *missing);

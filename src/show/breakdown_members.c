@@ -29,6 +29,23 @@ static const struct member machine_members[] = {
 static const struct object machine_object = { "machine", "how busy the machine was",
 					      machine_members };
 
+static const struct member disk_members[] = {
+	{ "disk", MEMBER_TEXT, .what = "name of the disk; no partition" },
+	{ "ns", MEMBER_TIME, .what = "the time between the two readings of the kernel's counters",
+	  .least = 1 },
+	{ "busy_ns", MEMBER_TIME,
+	  .what = "time in which the disk had requests in progress: with *ns* %util of iostat" },
+	{ "busy", MEMBER_SHARE, .what = "busy_ns of ns" },
+	{ "depth", MEMBER_COUNT, .fraction = true,
+	  .what = "mean number of requests in progress, aqu-sz of iostat: the time of the requests "
+		  "that ended, by ns" },
+	{}
+};
+const struct object disk_object = { "disk",
+				    "how busy a disk was with the requests of everybody, as the "
+				    "kernel counts it in /proc/diskstats",
+				    disk_members };
+
 static const struct member overhead_members[] = {
 	{ "bpf_run_ns", MEMBER_TIME, .what = "time in the programs" },
 	{ "bpf_run_cnt", MEMBER_COUNT, .what = "runs of the programs" },
@@ -579,6 +596,10 @@ static const struct member breakdown_members[] = {
 	{ "machine", MEMBER_OBJECT,
 	  .what = "how busy the machine was, as its kernel counts it; filters do not change this",
 	  .null = "an older recording, which does not have it", .object = &machine_object },
+	{ "disks", MEMBER_OBJECT,
+	  .what = "how busy each disk was that had requests in progress; filters do not change "
+		  "this",
+	  .null = "a recording, or the kernel does not tell", .object = &disk_object, .list = 1 },
 	{ "lost", MEMBER_OBJECT, .what = "lost events by kind", .object = &lost_object },
 	{ "lost_untimed", MEMBER_OBJECT,
 	  .what = "losses of the whole recording whose time is not known; *lost* has those of this "

@@ -9,7 +9,7 @@
 extern const struct schema breakdown_schema, events_schema, joined_schema;
 
 /* Parts that other formats have, too. */
-extern const struct object strata_object, overhead_object, server_object;
+extern const struct object strata_object, overhead_object, server_object, disk_object;
 extern const struct word_list missing_words;
 
 #endif

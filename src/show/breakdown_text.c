@@ -609,6 +609,28 @@ static bool any_own(const struct breakdown_rows *rows)
 	return !value.unknown;
 }
 
+/* Writes a line for each disk with rows: how busy the disk was, with the requests of everybody. */
+static void put_busy(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
+		     const struct breakdown_rows *rows)
+{
+	for (size_t i = 0; i < sn->n_disks; i++) {
+		const struct disk_busy *d = &sn->disks[i];
+		char disk[TEXT_SAFE_CAP(sizeof(d->disk))], text[sizeof(disk) + 128];
+		bool shown = false;
+
+		for (size_t j = 0; j < rows->n_rqs && !shown; j++)
+			shown = !strncmp(rows->rqs[j]->disk, d->disk, sizeof(d->disk));
+		if (!shown || !sn->disks_ns)
+			continue;
+		put_safe(disk, sizeof(disk), d->disk, sizeof(d->disk));
+		snprintf(text, sizeof(text),
+			 "%s was busy for %.0f%% of the time, with %.2f requests in progress on "
+			 "average",
+			 disk, 100.0 * d->busy_ns / sn->disks_ns, snapshot_disk_depth(sn, d));
+		view_wrap(o, v, text);
+	}
+}
+
 static void put_requests(struct text_out *o, const struct breakdown_view *v,
 			 const struct breakdown_rows *rows)
 {
@@ -625,6 +647,7 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 		 v->chosen.of_ops && *v->chosen.of_ops ? "; only operations are filtered by " : "",
 		 v->chosen.of_ops ? v->chosen.of_ops : "");
 	view_wrap(o, v, text);
+	put_busy(o, v, rows->whole.sn, rows);
 	put_below_several(o, v, &rows->whole.tree);
 	put_unqueued(o, v, rows);
 	without_rows_put(o, v, rows);

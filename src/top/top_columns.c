@@ -421,6 +421,49 @@ static const struct column whole_disk = { .name = "disk",
 					  .rank = 3,
 					  .help = "disk with most of these bytes" };
 
+static const struct disk_busy *disk_of(const struct top_row *r, const void *ctx)
+{
+	return r->disk ? snapshot_disk(table_of(ctx)->sn, r->disk) : NULL;
+}
+
+static void get_busy(struct value *v, const void *row, const void *ctx)
+{
+	const struct disk_busy *disk = disk_of(row, ctx);
+
+	v->n = disk ? disk->busy_ns : 0;
+	v->of = disk ? table_of(ctx)->sn->disks_ns : 0;
+}
+
+static void get_depth(struct value *v, const void *row, const void *ctx)
+{
+	const struct disk_busy *disk = disk_of(row, ctx);
+
+	v->n = disk ? disk->requests_ns : 0;
+	v->of = disk ? table_of(ctx)->sn->disks_ns : 0;
+}
+
+const struct column top_disk_columns[] = {
+	{ .name = "busy",
+	  .title = "BUSY",
+	  .kind = VALUE_SHARE,
+	  .get = get_busy,
+	  .max = 5,
+	  .min = 5,
+	  .rank = 3,
+	  .help = "time in which the disk had requests in progress, as the kernel counts it",
+	  .null = "the kernel does not tell" },
+	{ .name = "depth",
+	  .title = "DEPTH",
+	  .kind = VALUE_MEAN,
+	  .get = get_depth,
+	  .max = 6,
+	  .min = 5,
+	  .rank = 4,
+	  .help = "mean number of requests in progress, as the kernel counts it",
+	  .null = "the kernel does not tell" },
+	{},
+};
+
 /* The columns of biotop(8), with its titles. */
 static const struct column text[] = {
 	{ .title = "D", .kind = VALUE_TEXT, .get = get_rq_op, .max = 2 },
@@ -498,6 +541,8 @@ struct top_columns top_columns_whole(enum top_view view)
 		k->min = k->kind == VALUE_ID ? PID_WIDTH : COMM_LEN - 1;
 	/* the disk of an operation is not known */
 	add(&c, of_requests ? columns_find(top_figure_columns, "io") : top_figure_columns);
+	if (view == TOP_DISK)
+		add(&c, top_disk_columns);
 	if (!of_requests)
 		add(&c, (const struct column[]){ whole_disk, {} });
 	if (view <= TOP_THREAD)

@@ -27,6 +27,9 @@ struct top_columns {
 /* The figures of operations and requests. */
 extern const struct column top_figure_columns[];
 
+/* How busy a disk is: with --by dev. */
+extern const struct column top_disk_columns[];
+
 /* The columns of the screen: the key of @view, and the figures of operations and requests. */
 struct top_columns top_columns_whole(enum top_view view);
 

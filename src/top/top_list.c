@@ -158,6 +158,36 @@ static void add_servers(char dst[TOP_LINE], const struct snapshot *sn, uint64_t 
 		    text_bytes(top_per_second(per_second_of, bytes)).s);
 }
 
+static void add_busiest(char dst[TOP_LINE], const struct snapshot *sn)
+{
+	const struct disk_busy *most = NULL;
+	char disk[TEXT_SAFE_CAP(sizeof(most->disk))];
+
+	for (size_t i = 0; i < sn->n_disks; i++)
+		if (sn->disks[i].busy_ns && (!most || sn->disks[i].busy_ns > most->busy_ns))
+			most = &sn->disks[i];
+	if (!most)
+		return;
+	text_safe(disk, sizeof(disk), most->disk);
+	add(dst, ";  %s %.0f%% busy", disk, 100.0 * most->busy_ns / sn->disks_ns);
+}
+
+void top_busy_text(char dst[TOP_LINE], const struct snapshot *sn)
+{
+	char disk[TEXT_SAFE_CAP(sizeof(sn->disks->disk))];
+
+	dst[0] = '\0';
+	for (size_t i = 0; i < sn->n_disks; i++) {
+		const struct disk_busy *d = &sn->disks[i];
+
+		if (!d->busy_ns && !d->requests_ns)
+			continue;
+		text_safe(disk, sizeof(disk), d->disk);
+		add(dst, "%s%s %.0f%% busy, mean depth %.2f", *dst ? "; " : "", disk,
+		    100.0 * d->busy_ns / sn->disks_ns, snapshot_disk_depth(sn, d));
+	}
+}
+
 void top_sum_text(char dst[TOP_LINE], const struct snapshot *sn, uint64_t per_second_of,
 		  size_t width)
 {
@@ -188,6 +218,7 @@ void top_sum_text(char dst[TOP_LINE], const struct snapshot *sn, uint64_t per_se
 			add(dst, " %s", text_bytes(top_per_second(per_second_of, bytes[op])).s);
 	}
 	add_servers(dst, sn, per_second_of);
+	add_busiest(dst, sn);
 	top_cut_figures(dst, width);
 	free(stacked);
 }

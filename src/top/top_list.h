@@ -25,7 +25,8 @@ void top_list_done(struct top_list *l);
 
 enum { TOP_LINE = 512 }; /* bytes of a line of text, NUL included */
 
-/* Writes the sums of all rows of @sn as a line: operations, and requests by operation.
+/* Writes the sums of all rows of @sn as a line: operations, requests by operation, and the busiest
+ * disk.
  * @per_second_of: as in struct top_figures. Leaves out the last figures if the line is wider than
  * @width. */
 void top_sum_text(char dst[TOP_LINE], const struct snapshot *sn, uint64_t per_second_of,
@@ -34,6 +35,10 @@ void top_sum_text(char dst[TOP_LINE], const struct snapshot *sn, uint64_t per_se
 /* Leaves out the last figures of @text if the text is wider than @width: " ..." stands for them.
  * Commas or semicolons separate figures. */
 void top_cut_figures(char *text, size_t width);
+
+/* Writes how busy each disk was that had requests in progress; "" if none had, or the kernel does
+ * not tell. Safe. */
+void top_busy_text(char dst[TOP_LINE], const struct snapshot *sn);
 
 /* Writes the line below a table: losses, bytes submitted by kernel threads for others, bytes of
  * unknown processes, and the figures missing (@m). "" if there is nothing to say. Safe. */

@@ -44,6 +44,9 @@ int top_text(FILE *f, const struct top_text *v, const struct snapshot *sn)
 	}
 	text_put(&o, "%s%s\n\n", v->clear ? "\033[H\033[2J" : "", v->head);
 	put_table(&o, v, &t, &list);
+	top_busy_text(foot, sn);
+	if (*foot)
+		text_wrap(&o, foot, 0, 2, v->width);
 	if (v->gone && *v->gone)
 		text_wrap(&o, v->gone, 0, 2, v->width);
 	top_foot_text(foot, v->view, sn, v->missing);
@@ -97,6 +100,8 @@ static const struct member top_members[] = {
 		  "aio and fault",
 	  .words = &missing_words, .list = 1, .item = "name of such a thing" },
 	{ "lost", MEMBER_OBJECT, .what = "lost events by kind", .object = &lost_object },
+	{ "disks", MEMBER_OBJECT, .what = "how busy each disk was that had requests in progress",
+	  .null = "a recording, or the kernel does not tell", .object = &disk_object, .list = 1 },
 	{ "servers", MEMBER_OBJECT,
 	  .what = "requests of file systems to servers and daemons, with any key",
 	  .only = "if there were any", .object = &server_object, .list = 1 },
@@ -193,6 +198,7 @@ int top_json(FILE *f, const struct top_json *v, const struct snapshot *sn)
 		return err;
 	put_missing(&j, v->missing);
 	put_lost(&j, sn);
+	breakdown_json_disks(&j, sn);
 	json_put_end(&j, '}');
 	return json_end_line(&j);
 }

@@ -181,7 +181,7 @@ top() { full_screen 'load .* in ' top "$@"; } # OPTIONS
 
 # In the pane: the screen of an interval that is made up, and its JSON in $tmp/json.
 draw() {
-	cc -std=gnu11 -D_GNU_SOURCE -Isrc -o "$tmp/drawn" tests/drawn.c build/libiostrata.a -lncursesw -lcap -ljansson
+	cc -std=gnu11 -D_GNU_SOURCE -Isrc -o "$tmp/drawn" tests/drawn.c build/libiostrata.a -lncursesw -lcap -ljansson -lm
 	types 'clear; "$T/drawn" "$T/json"'
 	wait_until shows 'load 1 2 3 by pid'
 }

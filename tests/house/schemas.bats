@@ -105,7 +105,7 @@ schemas() { # Python from stdin, with all schemas by their names
 		      "strata": strata | {"vfs": None}}
 		top = {"schema": "iostrata.top/1", "kernel": "6.1.0", "time": 3, "local_time": None, "duration_ns": 101,
 		       "by": "pid", "rows": [],
-		       "ops": [op, op], "missing": ["vfs"], "lost": lost}
+		       "ops": [op, op], "missing": ["vfs"], "lost": lost, "disks": None}
 
 
 		def told(*lines):

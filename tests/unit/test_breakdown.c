@@ -2149,6 +2149,8 @@ static const char every_member[] =
 	"\"iowait_ns\":404,\"steal_ns\":405,\"cpu_some_ns\":406,\"io_some_ns\":null,"
 	"\"io_full_ns\":null,\"memory_some_ns\":409,\"memory_full_ns\":410,"
 	"\"dirty_bytes\":411,\"writeback_bytes\":412},"
+	"\"disks\":[{\"disk\":\"sda\",\"ns\":1000,\"busy_ns\":250,"
+	"\"busy\":0.250000,\"depth\":1.500000}],"
 	"\"lost\":{\"ring\":301,\"map_full\":302,\"unmatched_start\":303,"
 	"\"unmatched_end\":304,\"names\":305,\"unattributed\":306,\"ops\":307,"
 	"\"requests\":308,\"unmatched_requests\":309,\"missed\":310},\"overhead\":{\"bpf_run_ns\":"
@@ -2266,6 +2268,17 @@ static void record_of_every_member(struct slow_op *r)
 	r->fs = 1;
 }
 
+/* Two disks, of which one had requests. */
+static void disks_add(struct snapshot *sn)
+{
+	sn->disks = calloc(2, sizeof(*sn->disks));
+	assert_non_null(sn->disks);
+	sn->disks[0] = (struct disk_busy){ "sda", 250, 1500 };
+	sn->disks[1] = (struct disk_busy){ "sdb", 0, 0 };
+	sn->n_disks = 2;
+	sn->disks_ns = 1000;
+}
+
 static void json_has_every_member(void **state)
 {
 	static const unsigned int bins[][2] = {
@@ -2336,6 +2349,7 @@ static void json_has_every_member(void **state)
 	f.sn.machine.known = 31 & ~(1 << MACHINE_IO_PRESSURE);
 	for (int i = 0; i < MACHINE_FIGURES; i++)
 		f.sn.machine.figure[i] = 401 + i;
+	disks_add(&f.sn);
 	f.sn.unnamed_cgroups = 205;
 	f.sn.unpatterned = 206;
 	f.sn.has_unreaped = true;

@@ -28,6 +28,13 @@ static void rate(struct value *ret, const void *row, const void *ctx)
 	ret->of = *(const uint64_t *)ctx;
 }
 
+static void mean(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = ((const struct row *)row)->ns;
+	ret->of = ((const struct row *)row)->count;
+}
+
 static void share(struct value *ret, const void *row, const void *ctx)
 {
 	(void)ctx;
@@ -256,6 +263,18 @@ static void rows_are_ordered_by_any_column(void **state)
 	assert_true(columns_compare(&usual, c, &one, &none) < 0);
 }
 
+static void means_have_a_fraction(void **state)
+{
+	static const struct column columns[] = { { "mean", "mean", VALUE_MEAN, .get = mean }, {} };
+	const struct columns t = { .list = columns, .width = 80 };
+	struct printed p;
+
+	(void)state;
+	print_begin(&p);
+	columns_text(&p.out, &t, rows, 3);
+	print_end(&p, " mean\n 65.2\n773.0\n    -\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,6 +285,7 @@ int main(void)
 		cmocka_unit_test(counts_are_alike),
 		cmocka_unit_test(milliseconds_are_in_titles),
 		cmocka_unit_test(json_has_what_has_a_name),
+		cmocka_unit_test(means_have_a_fraction),
 		cmocka_unit_test(csv_quotes_text),
 		cmocka_unit_test(csv_has_text_and_numbers_of_any_length),
 		cmocka_unit_test(rows_are_ordered_by_any_column),

@@ -411,6 +411,19 @@ static void test_containers(void **state)
 }
 
 /* The names of the rows in the order of a column. */
+/* Two disks, of which one had requests. */
+static void disks_add(struct snapshot *sn, const char *name)
+{
+	sn->disks = calloc(2, sizeof(*sn->disks));
+	assert_non_null(sn->disks);
+	snprintf(sn->disks[0].disk, sizeof(sn->disks[0].disk), "%s", name);
+	sn->disks[0].busy_ns = 250;
+	sn->disks[0].requests_ns = 1500;
+	strcpy(sn->disks[1].disk, "idle");
+	sn->n_disks = 2;
+	sn->disks_ns = 1000;
+}
+
 static void check_order(enum top_view view, const char *column, bool reverse, const char *filter,
 			const char *want)
 {
@@ -463,6 +476,29 @@ static void test_columns_keep_their_place(void **state)
 	(void)state;
 	for (const struct column *k = c.list; column_is(k); k++)
 		assert_true(k->min > 0 || k->optional || !strcmp(k->title, "DISK"));
+}
+
+/* top: disks have how busy they are, if the kernel tells. */
+static void test_disk_columns(void **state)
+{
+	struct top_columns c = top_columns_whole(TOP_DISK);
+	struct top_figures figures;
+	const struct columns t = { .list = c.list, .ctx = &figures };
+	struct value busy, depth;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, TOP_DISK, TOP_WHOLE);
+	figures = (struct top_figures){ .table = &f.t };
+	disks_add(&f.sn, f.t.rows[0].disk);
+	columns_value(&busy, &t, columns_find(c.list, "busy"), &f.t.rows[0]);
+	columns_value(&depth, &t, columns_find(c.list, "depth"), &f.t.rows[0]);
+	assert_false(busy.unknown || depth.unknown);
+	assert_true(busy.n == 250 && busy.of == 1000 && depth.n == 1500 && depth.of == 1000);
+	columns_value(&busy, &t, columns_find(c.list, "busy"), &f.t.rows[1]);
+	assert_true(busy.unknown);
+	assert_null(columns_find(top_columns_whole(TOP_PROCESS).list, "busy"));
+	end(&f);
 }
 
 /* top: a line that is too long loses whole figures at its end. */
@@ -524,6 +560,10 @@ static void test_sum_text(void **state)
 		  "5 F");
 	check_sum(&sn, 0, 65, "files: 44 ops, 176 KiB;  disks: 103 R 51.5 KiB, ...");
 	check_sum(&sn, 0, 30, "files: 44 ops, 176 KiB; ...");
+	disks_add(&sn, "sd\n");
+	check_sum(&sn, 0, 120,
+		  "files: 44 ops, 176 KiB;  disks: 103 R 51.5 KiB, 49 W 24.5 KiB, "
+		  "5 F;  sd\\x0a 25% busy");
 	snapshot_free(&sn);
 	sample_servers(&sn);
 	check_sum(&sn, 0, 120,
@@ -605,9 +645,12 @@ static void test_text(void **state)
 	sn.rqs[3].key.by[1] = BEHALF_NONE;
 	text = text_of(&v, &sn);
 	assert_has(text, "AVGms\n100  dd ");
+	assert_has_not(text, "busy");
 	free(text);
+	disks_add(&sn, "sda");
 	v.missing = &(struct missing){ .requests = "no device", .syscalls = "no call" };
 	text = text_of(&v, &sn);
+	assert_has(text, "\nsda 25% busy, mean depth 1.50\n");
 	assert_has(text, "no requests: no device; no operations: no call\n");
 	free(text);
 	/* operations are not in a table of requests */
@@ -899,7 +942,8 @@ static const char every_member[] =
 	"full\":302,"
 	"\"unmatched_start\":303,\"unmatched_end\":304,\"names\":305,"
 	"\"unattributed\":306,\"ops\":307,\"requests\":308,"
-	"\"unmatched_requests\":309,\"missed\":310}}\n";
+	"\"unmatched_requests\":309,\"missed\":310},\"disks\":[{\"disk\":\"sdb\",\"ns\":1000,"
+	"\"busy_ns\":250,\"busy\":0.250000,\"depth\":1.500000}]}\n";
 
 static void test_json_members(void **state)
 {
@@ -923,6 +967,7 @@ static void test_json_members(void **state)
 	sn.rqs = rq;
 	sn.threads = calloc(1, sizeof(*sn.threads));
 	assert_true(f && op && rq && sn.threads);
+	disks_add(&sn, "sdb");
 	*sn.threads = threads[1];
 	fill_op(op, TASK(100, 101), OP_WRITE, 1000, 1000);
 	fill_rq(rq, TASK(100, 101), "sdb", 16, RQ_DISCARD, 1001, 2000);
@@ -1066,6 +1111,7 @@ int main(void)
 		cmocka_unit_test(test_disk),
 		cmocka_unit_test(test_order_without_requests),
 		cmocka_unit_test(test_columns_keep_their_place),
+		cmocka_unit_test(test_disk_columns),
 		cmocka_unit_test(test_cut_figures),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_sum_text),
