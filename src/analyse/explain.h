@@ -92,7 +92,7 @@ struct explain_conf {
 	bool (*passes)(void *arg, const struct recording *rec, struct stored_event *ev);
 	/* Called before each pass over the file. */
 	void (*begins)(void *arg);
-	/* Called now and then with the bytes read in all passes; returns true to stop. NULL:
+	/* Called now and then with the bytes read in all passes. False: stop. NULL:
 	 * nothing is called. */
 	bool (*goes_on)(void *arg, uint64_t bytes);
 	void *arg;

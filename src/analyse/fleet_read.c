@@ -22,13 +22,19 @@ enum {
 	LOOK_EVENTS = 32768,
 	DEVS = 4096,       /* of a recording, at most */
 	THREADS = 1 << 22, /* likewise */
-	LEVELS = 8,        /* devices below one another, at most */
+	DISKS = 256,       /* a disk and those below, at most */
 	VALUE_TEXT = 256,  /* a longer value is cut */
 	CELSIUS_STEP = 10,
 };
 
 struct counts {
 	uint64_t n, slow;
+};
+
+/* Operations of this recording with a value. */
+struct value_counts {
+	struct counts counts;
+	uint64_t group; /* the last one that was counted */
 };
 
 struct dev_counts {
@@ -48,6 +54,10 @@ struct pass {
 	size_t n_devs, devs_cap, last_dev;
 	struct counts *threads; /* by id; owned */
 	size_t n_threads;
+	/* A group is the operations of one device or thread. It may have a value twice, as disks of a
+	 * RAID have one model: they are counted once. */
+	struct value_counts values[FLEET_VALUES];
+	uint64_t group;
 };
 
 static struct counts *dev_place(struct pass *p, unsigned int dev)
@@ -129,67 +139,99 @@ static void event_count(struct pass *p, struct stored_event *ev)
 	count(thread_place(p, is_op ? ev->op.owner : ev->request.owner), is_slow);
 }
 
-static int value_add(struct pass *p, enum fleet_attribute attribute, const char *text,
-		     const struct counts *c)
+static void value_add(struct pass *p, enum fleet_attribute attribute, const char *text,
+		      const struct counts *c)
 {
 	char cut[VALUE_TEXT];
+	uint32_t value;
 
 	if (!text || !*text || !c->n)
-		return 0;
+		return;
 	snprintf(cut, sizeof(cut), "%s", text);
-	return fleet_cell_add(p->host, fleet_value(p->f, attribute, cut), c->n, c->slow);
+	value = fleet_value(p->f, attribute, cut);
+	if (value == FLEET_VALUES || p->values[value].group == p->group)
+		return;
+	p->values[value].group = p->group;
+	p->values[value].counts.n += c->n;
+	p->values[value].counts.slow += c->slow;
 }
 
-/* "of 50 to 59 degrees", by the warmest moment known. */
-static int temperature_add(struct pass *p, const struct disk_facts *d, const struct counts *c)
+/* Gives the host the counts of this recording. */
+static int values_take(struct pass *p)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < p->f->n_values && !err; i++) {
+		struct counts *c = &p->values[i].counts;
+
+		err = c->n ? fleet_cell_add(p->host, i, c->n, c->slow) : 0;
+		*c = (struct counts){};
+	}
+	return err;
+}
+
+/* "at 50 to 59 °C", by the warmest moment known. */
+static void temperature_add(struct pass *p, const struct disk_facts *d, const struct counts *c)
 {
 	const struct disk_facts *end = header_disk(&p->rec.ending.disks, d->dev);
-	int celsius = d->celsius, from, err = 0;
+	int celsius = d->celsius, from;
 	char text[VALUE_TEXT];
 
 	if (end && end->celsius > celsius)
 		celsius = end->celsius;
 	if (celsius == CELSIUS_UNKNOWN)
-		return 0;
+		return;
 	from = celsius < 0 ? -CELSIUS_STEP : celsius / CELSIUS_STEP * CELSIUS_STEP;
 	snprintf(text, sizeof(text), celsius < 0 ? "below 0 °C" : "at %d to %d °C", from,
 		 from + CELSIUS_STEP - 1);
-	err = value_add(p, FLEET_TEMPERATURE, text, c);
-	if (!err && d->celsius_limit != CELSIUS_UNKNOWN && celsius >= d->celsius_limit)
-		err = value_add(p, FLEET_TEMPERATURE, "at its limit of temperature", c);
-	return err;
+	value_add(p, FLEET_TEMPERATURE, text, c);
+	if (d->celsius_limit != CELSIUS_UNKNOWN && celsius >= d->celsius_limit)
+		value_add(p, FLEET_TEMPERATURE, "at its limit of temperature", c);
 }
 
-/* Adds what is known about @disk and the disks below. */
-static int disk_add(struct pass *p, unsigned int disk, const struct counts *c, int levels)
+/* Adds what is known about a disk. */
+static void disk_add(struct pass *p, unsigned int disk, const struct counts *c)
 {
-	const struct header *h = &p->rec.header;
-	const struct disk_facts *d = header_disk(&h->disks, disk);
-	unsigned int below;
-	size_t at = 0;
-	int err = 0;
+	const struct disk_facts *d = header_disk(&p->rec.header.disks, disk);
 
-	if (d) {
-		err = value_add(p, FLEET_MODEL, d->model, c);
-		err = err ? err : value_add(p, FLEET_FIRMWARE, d->firmware, c);
-		err = err ? err : value_add(p, FLEET_SCHEDULER, d->scheduler, c);
-		err = err ? err : temperature_add(p, d, c);
+	if (!d)
+		return;
+	value_add(p, FLEET_MODEL, d->model, c);
+	value_add(p, FLEET_FIRMWARE, d->firmware, c);
+	value_add(p, FLEET_SCHEDULER, d->scheduler, c);
+	temperature_add(p, d, c);
+}
+
+/* Adds what is known about @disk and all disks below, each once. */
+static void disks_add(struct pass *p, unsigned int disk, const struct counts *c)
+{
+	unsigned int disks[DISKS] = { disk }, n = 1, below, same;
+	size_t at;
+
+	for (unsigned int i = 0; i < n; i++) {
+		disk_add(p, disks[i], c);
+		at = 0;
+		while (n < DISKS &&
+		       (below = devices_below(&p->rec.header.devices, disks[i], &at))) {
+			for (same = 0; same < n && disks[same] != below;)
+				same++;
+			if (same == n)
+				disks[n++] = below;
+		}
 	}
-	while (levels && !err && (below = devices_below(&h->devices, disk, &at)))
-		err = disk_add(p, below, c, levels - 1);
-	return err;
 }
 
 /* Adds each of "rw,noatime". */
 static int options_add(struct pass *p, const char *options, const struct counts *c)
 {
 	char *copy = options ? strdup(options) : NULL, *rest = copy, *one;
-	int err = options && !copy ? -ENOMEM : 0;
 
-	while (!err && (one = strsep(&rest, ",")))
-		err = value_add(p, FLEET_OPTION, one, c);
+	if (options && !copy)
+		return -ENOMEM;
+	while ((one = strsep(&rest, ",")))
+		value_add(p, FLEET_OPTION, one, c);
 	free(copy);
-	return err;
+	return 0;
 }
 
 /* A file system without a device number (btrfs) is found by its mounted disk. */
@@ -198,30 +240,30 @@ static int dev_add(struct pass *p, const struct dev_counts *d)
 	const struct header *h = &p->rec.header;
 	const struct header_mount *m = header_mount(h, d->dev);
 	const struct device *device = devices_find(&h->devices, d->dev);
-	int err = 0;
+	int err;
 
+	p->group++;
 	if (!device && m && !strncmp(m->source, "/dev/", 5))
 		device = devices_named(&h->devices, m->source + 5);
 	if (device)
-		err = disk_add(p, devices_disk(&h->devices, device->dev), &d->counts, LEVELS);
-	if (!m || err)
-		return err;
-	err = value_add(p, FLEET_FS, m->type, &d->counts);
-	err = err ? err : options_add(p, m->options, &d->counts);
+		disks_add(p, devices_disk(&h->devices, device->dev), &d->counts);
+	if (!m)
+		return 0;
+	value_add(p, FLEET_FS, m->type, &d->counts);
+	err = options_add(p, m->options, &d->counts);
 	return err ? err : options_add(p, m->fs_options, &d->counts);
 }
 
-static int thread_add(struct pass *p, size_t id)
+static void thread_add(struct pass *p, size_t id)
 {
 	const struct catalog *c = &p->rec.catalog;
 	const struct catalog_thread *t = catalog_thread(c, id);
 	char comm[COMM_LEN + 1];
-	int err;
 
+	p->group++;
 	snprintf(comm, sizeof(comm), "%.*s", COMM_LEN, t->comm);
-	err = value_add(p, FLEET_COMM, comm, &p->threads[id]);
-	return err ? err
-		   : value_add(p, FLEET_CGROUP, catalog_cgroup(c, t->cgroup), &p->threads[id]);
+	value_add(p, FLEET_COMM, comm, &p->threads[id]);
+	value_add(p, FLEET_CGROUP, catalog_cgroup(c, t->cgroup), &p->threads[id]);
 }
 
 /* Adds the counts of a recording to its host. @nth: its number. Returns 0 or -ENOMEM. */
@@ -237,10 +279,12 @@ static int recording_count(struct pass *p, size_t nth, uint64_t slow_before)
 		all.slow += p->devs[i].counts.slow;
 		err = err ? err : dev_add(p, &p->devs[i]);
 	}
-	for (size_t i = 1; i < p->n_threads && i < p->rec.catalog.n_threads && !err; i++)
-		err = thread_add(p, i);
-	err = err ? err : value_add(p, FLEET_KERNEL, h->kernel, &all);
-	err = err ? err : value_add(p, FLEET_MACHINE, machine_name(h->machine), &all);
+	for (size_t i = 1; i < p->n_threads && i < p->rec.catalog.n_threads; i++)
+		thread_add(p, i);
+	p->group++;
+	value_add(p, FLEET_KERNEL, h->kernel, &all);
+	value_add(p, FLEET_MACHINE, machine_name(h->machine), &all);
+	err = err ? err : values_take(p);
 	p->f->has_disks |= h->disks.n > 0;
 	for (size_t i = 0; i < h->n_mounts; i++)
 		p->f->has_options |= h->mounts[i].options != NULL;
@@ -359,14 +403,20 @@ static int limit_set(struct pass *p, char *const *names, size_t n, struct reason
 int fleet_read(struct fleet *f, char *const *names, size_t n, const struct fleet_conf *conf,
 	       struct reason *why)
 {
-	struct pass p = { .f = f, .conf = conf };
-	int got = limit_set(&p, names, n, why);
+	struct pass *p = calloc(1, sizeof(*p));
+	int got;
 
+	if (!p)
+		return reason_no_memory(why);
+	p->f = f;
+	p->conf = conf;
+	got = limit_set(p, names, n, why);
 	f->n_recordings = n;
 	if (!got)
-		got = pass_run(&p, names, n, why);
-	free(p.devs);
-	free(p.threads);
+		got = pass_run(p, names, n, why);
+	free(p->devs);
+	free(p->threads);
+	free(p);
 	if (!got && fleet_judge(f))
 		got = reason_no_memory(why);
 	return got;

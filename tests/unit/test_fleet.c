@@ -6,7 +6,11 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <unistd.h>
+
 #include "../planted_hosts.h"
+#include "base/reason.h"
+#include "capture/writer.h"
 
 static void first_is(const struct world *w)
 {
@@ -157,6 +161,92 @@ static void too_few_hosts_are_not_judged(void **state)
 	fleet_done(&f);
 }
 
+/* Names a device of a header: "d5", a disk of one model above all disks @on. */
+static void device_put(FILE *devices, FILE *disks, unsigned int n, unsigned int on)
+{
+	fprintf(devices, "%s{\"name\":\"d%u\",\"dev\":\"8:%u\",\"on\":[", n ? "," : "", n, 16 * n);
+	for (unsigned int i = n + 1; i < on; i++)
+		fprintf(devices, "%s\"d%u\"", i > n + 1 ? "," : "", i);
+	fprintf(devices, "]}");
+	fprintf(disks, "%s{\"dev\":\"8:%u\",\"model\":\"M\",\"firmware\":\"F\",\"celsius\":%d}",
+		n ? "," : "", 16 * n, n % 2 ? 41 : 47);
+}
+
+/* The header of a recording with @n disks, each above all after it, below a file system. */
+static char *header_make(unsigned int n)
+{
+	char *devices, *disks, *header;
+	size_t len;
+	FILE *f = open_memstream(&devices, &len), *g = open_memstream(&disks, &len);
+
+	for (unsigned int i = 0; i < n; i++)
+		device_put(f, g, i, n);
+	fclose(f);
+	fclose(g);
+	assert_true(asprintf(&header,
+			     "{\"monotonic_ns\":1,\"ops\":true,\"host\":\"h\",\"devices\":[%s],"
+			     "\"disks\":[%s],\"mounts\":[{\"dev\":\"8:0\",\"type\":\"ext4\","
+			     "\"source\":\"/dev/d0\",\"point\":\"/\",\"options\":\"rw,noatime\","
+			     "\"fs_options\":\"rw,errors=continue\"}]}",
+			     devices, disks) > 0);
+	free(devices);
+	free(disks);
+	return header;
+}
+
+static uint64_t value_count(const struct fleet *f, enum fleet_attribute attribute, const char *text)
+{
+	const struct fleet_host *h = &f->hosts[0];
+	const struct fleet_value *v;
+
+	for (size_t i = 0; i < h->n_cells; i++) {
+		v = &f->values[h->cells[i].value];
+		if (v->attribute == attribute && !strcmp(v->text, text))
+			return h->cells[i].n;
+	}
+	return 0;
+}
+
+/* An operation counts once for a value that several of its disks have, or both sorts of options;
+ * and disks that are below one another in many ways are looked at once. */
+static void operations_count_once_for_a_value(void **state)
+{
+	char name[] = "/tmp/test_fleet.XXXXXX", *header = header_make(47), *names[] = { name };
+	struct stored_name file = { NAME_FILE, 1, FILE_KEY(8 << 20, 0, 1), 7, 0, 0 };
+	const struct fleet_conf conf = { .explain = { .kinds = ~0U, .above_ns = 1000000 } };
+	struct stored_op op = { .owner = 1, .file = 1, .kind = OP_READ };
+	struct fleet f = {};
+	struct writer w = {};
+	struct reason why;
+	int fd = mkstemp(name);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(writer_begin(&w, fd, header), 0);
+	writer_name(&w, &file, "");
+	for (int i = 0; i < 23; i++) {
+		op.start_ns = 1000 + 100 * i;
+		writer_op(&w, &op);
+	}
+	writer_flush(&w);
+	writer_close(&w);
+	assert_true(writer_end(&w, "{}"));
+	writer_done(&w);
+	close(fd);
+	assert_int_equal(fleet_read(&f, names, 1, &conf, &why), 0);
+	assert_int_equal(f.n_hosts, 1);
+	assert_int_equal(f.hosts[0].n, 23);
+	assert_int_equal(value_count(&f, FLEET_MODEL, "M"), 23);
+	assert_int_equal(value_count(&f, FLEET_FIRMWARE, "F"), 23);
+	assert_int_equal(value_count(&f, FLEET_TEMPERATURE, "at 40 to 49 °C"), 23);
+	assert_int_equal(value_count(&f, FLEET_OPTION, "rw"), 23);
+	assert_int_equal(value_count(&f, FLEET_OPTION, "errors=continue"), 23);
+	assert_int_equal(value_count(&f, FLEET_FS, "ext4"), 23);
+	fleet_done(&f);
+	unlink(name);
+	free(header);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +258,7 @@ int main(void)
 		cmocka_unit_test(one_burst_is_no_bad_host),
 		cmocka_unit_test(confounded_properties_are_told),
 		cmocka_unit_test(too_few_hosts_are_not_judged),
+		cmocka_unit_test(operations_count_once_for_a_value),
 	};
 
 	return cmocka_run_group_tests_name("fleet", tests, NULL, NULL);
