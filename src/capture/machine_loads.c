@@ -5,6 +5,8 @@
 
 #include "base/list.h"
 
+enum { LEAST_PART = 16 }; /* joining that frees a smaller part of the room is not tried again */
+
 static struct machine_load load_of(const struct stored_machine_load *one)
 {
 	struct machine_load load = { .ns = one->to_ns - one->from_ns, .known = one->known };
@@ -45,8 +47,10 @@ int machine_loads_add(struct machine_loads *l, const struct stored_machine_load 
 
 	if (one->from_ns >= one->to_ns)
 		return 0;
-	if (l->n == MACHINE_LOADS)
+	if (l->n == MACHINE_LOADS && !l->is_full) {
 		halve(l);
+		l->is_full = l->n > MACHINE_LOADS - MACHINE_LOADS / LEAST_PART;
+	}
 	if (l->n == MACHINE_LOADS)
 		return 0;
 	err = list_reserve((void **)&l->list, &l->cap, l->n, sizeof(*l->list));

@@ -17,6 +17,7 @@ enum { MACHINE_LOADS = 1 << 14 }; /* intervals in memory: of a second, those of 
 struct machine_loads {
 	struct stored_machine_load *list; /* owned */
 	size_t n, cap;
+	bool is_full; /* hardly any of these can be joined */
 };
 
 /* Adds @one. One that ends before it begins is left out, and so are those for which there is no

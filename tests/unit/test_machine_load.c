@@ -156,6 +156,25 @@ static void long_recordings_are_joined_in_pairs(void **state)
 	machine_loads_done(&l);
 }
 
+/* Damage with millions of intervals, of which a few can be joined: the others are not looked at
+ * again for each, which would take hours. */
+static void intervals_of_damage_take_no_time(void **state)
+{
+	enum { N = 5000011 };
+	struct machine_loads l = {};
+	struct stored_machine_load one;
+
+	(void)state;
+	for (int i = 0; i < N; i++) {
+		one = load_make(i < MACHINE_LOADS - 2 ? 200 * i : 100 * i + 10000000,
+				i < MACHINE_LOADS - 2 ? 200 * i + 100 : 100 * i + 10000100, 10);
+		assert_int_equal(machine_loads_add(&l, &one), 0);
+	}
+	assert_int_equal(l.n, MACHINE_LOADS);
+	assert_true(l.is_full);
+	machine_loads_done(&l);
+}
+
 /* With @keep_ns: only the last one is in the recording. */
 static void recording_check(uint64_t keep_ns, size_t expected)
 {
@@ -203,6 +222,7 @@ int main(void)
 		cmocka_unit_test(an_interval_of_this_machine),
 		cmocka_unit_test(parts_add_up_to_the_whole),
 		cmocka_unit_test(long_recordings_are_joined_in_pairs),
+		cmocka_unit_test(intervals_of_damage_take_no_time),
 		cmocka_unit_test(a_recording_has_them),
 	};
 
