@@ -165,7 +165,7 @@ enum {
 static uint32_t categories(uint64_t flags)
 {
 	return (flags & FLAG_PREFLUSH ? BLK_TC_ACT(BLK_TC_FLUSH) : 0) |
-	       (flags & FLAG_FUA ? BLK_TC_ACT(BLK_TC_FUA) : 0) |
+	       (flags & FLAG_FUA ? BLK_TC_ACT((uint32_t)BLK_TC_FUA) : 0) |
 	       (flags & FLAG_SYNC ? BLK_TC_ACT(BLK_TC_SYNC) : 0) |
 	       (flags & FLAG_META ? BLK_TC_ACT(BLK_TC_META) : 0) |
 	       (flags & FLAG_RAHEAD ? BLK_TC_ACT(BLK_TC_AHEAD) : 0);

@@ -13,6 +13,7 @@
 #include "export/fio.h"
 #include "export/otf2.h"
 #include "export/parquet_tables.h"
+#include "export/speedscope.h"
 
 static char dir[64];
 
@@ -100,6 +101,17 @@ static void to_chrome(FILE *f)
 	contents_remove(dir);
 }
 
+/* With room for each call in its order, or for few. */
+static void to_speedscope(FILE *f, uint64_t max_events)
+{
+	struct speedscope_counts counts;
+	struct reason why = {};
+
+	rewind(f);
+	result_check(speedscope_export(f, "fuzz", dir, max_events, no_call, &counts, &why), &why);
+	contents_remove(dir);
+}
+
 static void to_blktrace(FILE *f)
 {
 	struct blktrace_counts counts;
@@ -136,6 +148,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	to_parquet(f, false);
 	to_parquet(f, true);
 	to_chrome(f);
+	to_speedscope(f, 10000);
+	to_speedscope(f, 23);
 	to_blktrace(f);
 	to_fio(f, 101, NULL);
 	to_fio(f, 0, "loop3");

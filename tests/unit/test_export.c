@@ -562,6 +562,7 @@ static void requests_to_trace(struct writer *w)
 						    .sector = 24,
 						    .bytes = 512,
 						    .op = RQ_WRITE,
+						    .cmd_flags = 1 << 17, /* FUA */
 						    .flags = STORED_RQ_FAILED,
 						    .error = 28 });
 	writer_request(w, &(struct stored_request){ .q_ns = 6000,
@@ -583,6 +584,7 @@ static void blktrace_text(const char *bytes, size_t n, char *ret, size_t cap)
 	} kinds[] = { { BLK_TC_READ, 'R' },
 		      { BLK_TC_WRITE, 'W' },
 		      { BLK_TC_FLUSH, 'F' },
+		      { BLK_TC_FUA, 'U' },
 		      { BLK_TC_DISCARD, 'D' } };
 	uint32_t sequence = 0, seconds[2];
 	FILE *f = fmemopen(ret, cap, "w");
@@ -631,8 +633,8 @@ static void blktrace_has_each_step(void **state)
 				  "7R 30 12 8 4096 0\n8R 60 12 8 4096 0\n"
 				  "7WD 1030 12 16 8192 0\n8WD 1060 12 16 8192 0\n"
 				  "1F 2000 12 0 0 0\n8F 2060 12 0 0 0\n"
-				  "4108 is xz\n1W 3000 4108 24 512 0\n4W 3000 4108 24 512 0\n"
-				  "7W 3000 4108 24 512 0\n8W 3000 4108 24 512 28\n"
+				  "4108 is xz\n1WU 3000 4108 24 512 0\n4WU 3000 4108 24 512 0\n"
+				  "7WU 3000 4108 24 512 0\n8WU 3000 4108 24 512 28\n"
 				  "12 is dd\n1R 4000 12 0 0 0\n4R 4000 12 0 0 0\n"
 				  "7R 4000 12 0 0 0\n8R 4000 12 0 0 5\n");
 	n = file_take(dir, "a_b__.blktrace.0", bytes, sizeof(bytes));
