@@ -592,7 +592,8 @@ static int others_name(struct snapshot *sn)
 	return 0;
 }
 
-/* Names the rows of files of @host in @sn. Returns 0 or -ENOMEM. */
+/* Names the rows of files of @host in @sn, which are known by their numbers: none is joined.
+ * Returns 0 or -ENOMEM. */
 static int host_files_name(struct page_data *d, unsigned int host, struct snapshot *sn)
 {
 	struct snapshot own = { .ops = calloc(sn->n_ops + 1, sizeof(*own.ops)) };
@@ -603,8 +604,8 @@ static int host_files_name(struct page_data *d, unsigned int host, struct snapsh
 		if (sn->ops[i].key.fs == host)
 			own.ops[own.n_ops++] = sn->ops[i];
 	if (!err)
-		err = filenames_name(&d->host_list[host].files, &own);
-	for (size_t i = 0; i < sn->n_ops && n < own.n_ops; i++)
+		err = filenames_name_apart(&d->host_list[host].files, &own);
+	for (size_t i = 0; i < sn->n_ops && own.ops; i++)
 		if (sn->ops[i].key.fs == host)
 			sn->ops[i].by = host_put(d, host, own.ops[n++].by);
 	free(own.ops);

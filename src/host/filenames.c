@@ -272,9 +272,9 @@ static int files_list(const struct filenames *n, struct snapshot *sn)
 	return 0;
 }
 
-int filenames_name(struct filenames *n, struct snapshot *sn)
+/* Names all rows. Sets @joined if several are of one path. Returns 0 or -ENOMEM. */
+static int rows_name(struct filenames *n, struct snapshot *sn, bool *joined)
 {
-	bool joined = false;
 	int err = 0;
 
 	for (size_t i = 0; i < sn->n_ops && !err; i++)
@@ -286,13 +286,30 @@ int filenames_name(struct filenames *n, struct snapshot *sn)
 	if (!err)
 		err = shared_find(n);
 	for (size_t i = 0; i < sn->n_ops && !err; i++)
-		err = row_name(n, sn->ops[i].key.by, &sn->ops[i].by, &joined);
+		err = row_name(n, sn->ops[i].key.by, &sn->ops[i].by, joined);
 	for (size_t i = 0; i < sn->n_rqs && !err; i++)
-		err = row_name(n, sn->rqs[i].key.by, &sn->rqs[i].by, &joined);
+		err = row_name(n, sn->rqs[i].key.by, &sn->rqs[i].by, joined);
+	return err;
+}
+
+int filenames_name(struct filenames *n, struct snapshot *sn)
+{
+	bool joined = false;
+	int err = rows_name(n, sn, &joined);
+
 	if (!err)
 		err = files_list(n, sn);
 	if (!err && joined)
 		err = rows_join(sn);
+	filenames_done(n);
+	return err;
+}
+
+int filenames_name_apart(struct filenames *n, struct snapshot *sn)
+{
+	bool joined = false;
+	int err = rows_name(n, sn, &joined);
+
 	filenames_done(n);
 	return err;
 }

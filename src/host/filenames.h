@@ -24,6 +24,9 @@ int filenames_add(struct filenames *n, const unsigned long long by[2],
  * Returns 0 or -ENOMEM. */
 int filenames_name(struct filenames *n, struct snapshot *sn);
 
+/* Likewise, but each row stays, in its place: files at one path have rows of the same name. */
+int filenames_name_apart(struct filenames *n, struct snapshot *sn);
+
 void filenames_done(struct filenames *n);
 
 #endif

@@ -130,6 +130,46 @@ static void sums_lose_no_operation_whatever_the_number_of_keys(void **state)
 	page_data_done(&d);
 }
 
+/* Three files: the path of the first is that of a block device, too. */
+static void replaced_put(struct writer *w)
+{
+	struct stored_op op = { .owner = 1, .fs = STORED_FS_FIRST, .kind = OP_READ, .ret = 10 };
+
+	for (int i = 1; i <= 3; i++) {
+		struct stored_name n = { NAME_FILE, i, FILE_KEY(DEV, i == 2, 0), i,
+					 STORED_FILE_COMPLETE, 0 };
+
+		name_put(w, n, i == 3 ? "other\0dir" : "same\0dir", i == 3 ? 10 : 9);
+		op.file = i;
+		for (int k = 0; k < 23; k++) {
+			op.start_ns = 1000 * (23 * i + k);
+			op.strata[ST_DEVICE] = 100 * i;
+			writer_op(w, &op);
+		}
+	}
+}
+
+static void files_at_one_path_keep_their_rows(void **state)
+{
+	static const char *const names[] = { "/dir/same", "/dir/same", "/dir/other" };
+	struct page_data d;
+	struct snapshot sn;
+
+	(void)state;
+	data_read(&d, replaced_put);
+	assert_int_equal(page_data_rows(&d, BY_FILE, &sn), 0);
+	assert_int_equal(sn.n_ops, 3);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_string_equal(sn.ops[i].by, names[i]);
+		assert_int_equal(sn.ops[i].count, 23);
+		assert_int_equal(sn.ops[i].total_ns, 2300 * (i + 1));
+		assert_int_equal(hist_percentile(&sn.ops[i].hist, 99, sn.ops[i].max_ns),
+				 100 * (i + 1));
+	}
+	snapshot_free(&sn);
+	page_data_done(&d);
+}
+
 /* A row of @kind and @call, with the time @ns. */
 static struct op_row row_of(unsigned int kind, unsigned int call, uint64_t ns)
 {
@@ -481,6 +521,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_lose_no_operation_whatever_the_number_of_keys),
+		cmocka_unit_test(files_at_one_path_keep_their_rows),
 		cmocka_unit_test(calls_are_rows_and_kinds_are),
 		cmocka_unit_test(what_does_not_count_is_left_out_of_the_sum_not_of_the_row),
 		cmocka_unit_test(times_on_proc_are_known_by_key),
