@@ -97,7 +97,7 @@ struct fleet {
 	size_t n_values, values_cap;
 	uint64_t values_left_out;
 	size_t n_recordings, n_damaged;
-	bool has_disks, has_options; /* whether any recording tells these */
+	bool lacks_disks, lacks_options; /* a recording does not tell these */
 	struct fleet_finding findings[FLEET_FINDINGS];
 	size_t n_findings;
 	struct fleet_finding nearest; /* .text NULL: none */

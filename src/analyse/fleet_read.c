@@ -266,6 +266,14 @@ static void thread_add(struct pass *p, size_t id)
 	value_add(p, FLEET_CGROUP, catalog_cgroup(c, t->cgroup), &p->threads[id]);
 }
 
+static bool has_options(const struct header *h)
+{
+	for (size_t i = 0; i < h->n_mounts; i++)
+		if (h->mounts[i].options)
+			return true;
+	return false;
+}
+
 /* Adds the counts of a recording to its host. @nth: its number. Returns 0 or -ENOMEM. */
 static int recording_count(struct pass *p, size_t nth, uint64_t slow_before)
 {
@@ -285,9 +293,8 @@ static int recording_count(struct pass *p, size_t nth, uint64_t slow_before)
 	value_add(p, FLEET_KERNEL, h->kernel, &all);
 	value_add(p, FLEET_MACHINE, machine_name(h->machine), &all);
 	err = err ? err : values_take(p);
-	p->f->has_disks |= h->disks.n > 0;
-	for (size_t i = 0; i < h->n_mounts; i++)
-		p->f->has_options |= h->mounts[i].options != NULL;
+	p->f->lacks_disks |= !h->disks.n;
+	p->f->lacks_options |= !has_options(h);
 	p->host->recordings++;
 	if (slow > p->host->worst_slow || p->host->recordings == 1) {
 		p->host->worst_slow = slow;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* explain_hosts.c - explain for several recordings: bad hosts, and what they have in common. */
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +18,17 @@
 #include "run/cmd.h"
 #include "show/fleet.h"
 
-enum { LEVELS_OPEN = 16, MAGIC = 8 };
+enum {
+	LEVELS_OPEN = 16,
+	MAGIC = 8,
+	UNREAD_TOLD = 5, /* files and directories that cannot be read, one by one */
+};
 
 /* The files found so far. nftw() has no argument for its function. */
 static struct found {
 	char **list;
 	size_t n, cap;
+	uint64_t unread; /* files and directories that cannot be read */
 } found;
 
 static int file_add(const char *name)
@@ -35,20 +42,45 @@ static int file_add(const char *name)
 	return 0;
 }
 
-/* Adds a file that begins as recordings do. */
+/* Tells of @path, which may be, or have, a recording. */
+static void unread_tell(const char *path, int err)
+{
+	struct reason why;
+
+	if (err == ENOENT || found.unread++ >= UNREAD_TOLD)
+		return;
+	reason_set(&why, EXIT_FAILED, "cannot read '%.200s': %s", path, strerror(err));
+	cmd_fail(&why);
+}
+
+static void unread_tell_more(void)
+{
+	struct reason why;
+
+	if (found.unread <= UNREAD_TOLD)
+		return;
+	reason_set(&why, EXIT_FAILED, "cannot read %llu more files and directories",
+		   (unsigned long long)(found.unread - UNREAD_TOLD));
+	cmd_fail(&why);
+}
+
+/* Adds a file that begins as recordings do. It may be replaced by a pipe meanwhile. */
 static int file_look(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	char magic[MAGIC];
-	FILE *f;
 	bool is;
+	int fd;
 
 	(void)ftw;
-	if (type != FTW_F || !S_ISREG(st->st_mode))
+	if (type == FTW_D || type == FTW_SL || (type == FTW_F && !S_ISREG(st->st_mode)))
 		return 0;
-	f = fopen(path, "re");
-	is = f && fread(magic, sizeof(magic), 1, f) == 1 && !memcmp(magic, "iostrata", MAGIC);
-	if (f)
-		fclose(f);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	if (fd < 0) {
+		unread_tell(path, errno);
+		return 0;
+	}
+	is = read(fd, magic, sizeof(magic)) == sizeof(magic) && !memcmp(magic, "iostrata", MAGIC);
+	close(fd);
 	return is ? file_add(path) : 0;
 }
 
@@ -57,12 +89,19 @@ static int name_compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Adds the recordings in directory @name and below, in the order of their names. */
+/* Adds the recordings in directory @name and below, in the order of their names. Links below are
+ * not followed; @name may be one. */
 static int directory_add(const char *name, struct reason *why)
 {
-	size_t before = found.n;
+	size_t before = found.n, len = strlen(name);
+	char path[PATH_MAX], to[1];
 
-	if (nftw(name, file_look, LEVELS_OPEN, FTW_PHYS))
+	while (len > 1 && name[len - 1] == '/')
+		len--;
+	snprintf(path, sizeof(path) - 2, "%.*s", (int)len, name);
+	if (readlink(path, to, sizeof(to)) >= 0)
+		strcat(path, "/.");
+	if (nftw(path, file_look, LEVELS_OPEN, FTW_PHYS))
 		return reason_set(why, EXIT_FAILED, "cannot read directory '%.200s': %s", name,
 				  strerror(errno));
 	if (found.n == before)
@@ -83,6 +122,8 @@ int explain_files_set(struct explain_cmd *o, char *const *given, int n, struct r
 		else if (file_add(given[i]))
 			err = reason_no_memory(why);
 	}
+	unread_tell_more();
+	o->is_unread = found.unread;
 	o->files = found.list;
 	o->n_files = found.n;
 	o->file = n == 1 && found.n == 1 ? found.list[0] : NULL;

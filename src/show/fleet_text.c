@@ -185,9 +185,9 @@ char *fleet_missing(const struct fleet *f, size_t i)
 {
 	char *text = NULL;
 
-	if (!f->has_disks && !i--)
+	if (f->lacks_disks && !i--)
 		return strdup("disk models, firmware, schedulers and temperatures");
-	if (!f->has_options && !i--)
+	if (f->lacks_options && !i--)
 		return strdup("mount options");
 	if (f->values_left_out && !i--)
 		return asprintf(&text, "%s cgroups and names beyond the first %d",

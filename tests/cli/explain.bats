@@ -120,12 +120,42 @@ hosts_make() { # DIR: the hosts db1 to db23 with models A, B and C; fsyncs are s
 	mkdir empty
 	expect 1 explain empty 'fsync>p99'
 	says "no recording is in directory 'empty'"
+	expect 0 explain day/[1-6].ios 'fsync>p99'
+	[[ $output != *"not in all of these"* ]]
+	"$made/records" -h old day/1.ios.old 23
+	expect 0 explain day/[1-6].ios day/1.ios.old 'fsync>p99' # one without models
+	[[ $output == *"not in all of these recordings: disk models, "* ]]
 	expect 2 explain day
 	says "CONDITION is missing"
 	expect 2 explain 'fsync>p99' day
 	says "'fsync>p99' is a condition: FILE stands before it"
 	expect 0 explain day/[1-6].ios 'exec>1s'
 	[[ $output == *"These recordings have no matching execs."* ]]
+}
+
+@test "explain: of a directory, links and pipes are no recordings, and what cannot be read is told" {
+	local i user=()
+	cd "$tmp"
+	mkdir -p day/below day/closed
+	for i in 1 2 3; do "$made/records" -h "db$i" "day/$i.ios" 101; done
+	mv day/3.ios day/below/
+	ln -s 1.ios day/last.ios
+	ln -s . day/below/again
+	mkfifo day/pipe.ios
+	ln -s day link
+	for i in day link link/; do
+		expect 0 explain -j "$i" 'any>p90'
+		json '.recordings == 3 and .damaged == 0 and (.hosts | map(.file) | sort | .[0] | endswith("/1.ios"))'
+	done
+	chmod -R a+rX day
+	chmod 0 day/2.ios day/closed
+	chmod a+rx .
+	if ((EUID == 0)); then user=(setpriv --reuid=65534 --regid=65534 --clear-groups); fi
+	run --separate-stderr -1 "${user[@]}" "$iostrata" explain day 'any>p90'
+	[[ $stderr == *"cannot read 'day/2.ios': Permission denied"* ]]
+	[[ $stderr == *"cannot read 'day/closed': Permission denied"* ]]
+	[[ $output == *"2 hosts, 2 recordings."* ]]
+	chmod 700 day/2.ios day/closed
 }
 
 @test "explain: the command of a finding shows slow ones of it" {
