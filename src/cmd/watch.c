@@ -380,15 +380,13 @@ static void missed_take(struct watch_run *w)
 	snapshot_free(&sn);
 }
 
-static void say_short(struct watch_run *w, uint64_t since)
+static void say_short(struct watch_run *w, uint64_t before_ns)
 {
-	uint64_t first = w->due.triggers[0].at_ns;
-
-	if (!w->w.cut_ns || w->short_said || (since < first && first - since >= w->keep_ns))
+	if (!w->w.cut_ns || w->short_said || before_ns >= w->keep_ns)
 		return;
 	w->short_said = true;
 	cmd_say("warning: --memory %llu holds only %s before an incident",
-		(unsigned long long)w->memory_mib, text_ns(since < first ? first - since : 0).s);
+		(unsigned long long)w->memory_mib, text_ns(before_ns).s);
 }
 
 /* Lets the records in memory be written. Returns 0 or -errno. */
@@ -411,6 +409,9 @@ static int shot_begin(struct watch_run *w, uint64_t now)
 	shot.requests = end.requests;
 	shot.lost = end.lost[LOST_OPS] + end.lost[LOST_REQUESTS];
 	shot.duration_ns = end.duration_ns;
+	shot.keep_ns = w->keep_ns;
+	if (since < w->due.triggers[0].at_ns)
+		shot.before_ns = w->due.triggers[0].at_ns - since;
 	shot_name(&w->due, now, shot.name);
 	text.header = recorder_header(&w->recorder, since, w->due.triggers, w->due.n);
 	text.end = ending_text(&end, "ended");
@@ -421,7 +422,7 @@ static int shot_begin(struct watch_run *w, uint64_t now)
 	free((char *)text.end);
 	if (err)
 		return err;
-	say_short(w, since);
+	say_short(w, shot.before_ns);
 	writer_tail_forget(&w->w);
 	w->n_losses = 0;
 	w->missed = 0;

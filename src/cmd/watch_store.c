@@ -327,6 +327,15 @@ static void shot_say(const struct shot *shot, const char *path)
 	text_message(stderr, text);
 }
 
+/* The records of a recording that could not be written are in no other one, either. */
+static void say_gap(const struct shot *shot)
+{
+	if (shot->before_ns < shot->keep_ns)
+		cmd_say("warning: this recording begins %s before its condition was met, not %s: "
+			"the one before could not be written",
+			text_ns(shot->before_ns).s, text_ns(shot->keep_ns).s);
+}
+
 /* Takes a recording from the pipe @from. Returns 0, or -1 with @why. */
 static int shot_take(struct store *s, int control, int from, struct reason *why)
 {
@@ -334,6 +343,7 @@ static int shot_take(struct store *s, int control, int from, struct reason *why)
 	char path[STORE_PATH];
 	struct shot shot;
 	int none, err = part_open(&t), got;
+	bool gap;
 
 	if (!err)
 		err = part_take(&t, from);
@@ -350,9 +360,13 @@ static int shot_take(struct store *s, int control, int from, struct reason *why)
 		got = shot_complete(&t, &shot, path, why);
 	if (t.fd >= 0)
 		unlink(t.part); /* unless it has its name */
+	gap = s->failed;
+	s->failed = got;
 	if (got)
 		return -1;
 	shot_say(&shot, path);
+	if (gap)
+		say_gap(&shot);
 	watch_spool_added(&s->spool);
 	return 0;
 }

@@ -30,13 +30,15 @@ struct store {
 	int control, theirs; /* the tool's end of the socket, and the deputy's */
 	bool made;           /* the deputy has made the directory */
 	pid_t copy;          /* the copy that writes a recording; 0: none */
+	bool failed;         /* for the deputy: the last recording could not be written */
 };
 
 /* One recording, as plain data. */
 struct shot {
 	char name[SHOT_NAME]; /* of the file, without .ios; of letters, digits and ".-+_" */
 	uint64_t ops, requests, lost, duration_ns; /* lost: operations and requests */
-	bool complete;                             /* the copy has written all of it */
+	uint64_t before_ns, keep_ns; /* how long it begins before its condition; --keep */
+	bool complete;               /* the copy has written all of it */
 };
 
 /* Makes the directory, unless it exists, and starts the deputy. Returns 0, or -1 with @why. Call

@@ -462,10 +462,14 @@ for i in range(10007): os.pread(f, random.randrange(4096), random.randrange(1 <<
 	kill -USR1 "$pid"
 	wait_until grep -q 'cannot write a recording.*No space left' "$tmp/err"
 	rm "$tmp/small"/*
-	kill -USR1 "$pid" # it goes on
+	kill -USR1 "$pid" # it goes on, and the records of the first are in no recording
 	wait_until grep -q 'SIGUSR1.ios: ' "$tmp/err"
+	kill -USR1 "$pid"
+	wait_until eval '(($(grep -c "SIGUSR1.*ios: " "$tmp/err") == 2))'
 	finish INT
 	((status == 1))
+	(($(grep -cE '^warning: this recording begins .* before its condition was met, not 60.0 s: the one before could not' \
+		"$tmp/err") == 1))
 	rm "$tmp/small"/*
 	head -c 190000 /dev/zero >"$tmp/small/watch-20260101T000000Z-any.ios"
 	start watch --comm planted -o "$tmp/small" --budget 10M
