@@ -54,8 +54,8 @@ struct pass {
 	size_t n_devs, devs_cap, last_dev;
 	struct counts *threads; /* by id; owned */
 	size_t n_threads;
-	/* A group is the operations of one device or thread. It may have a value twice, as disks of a
-	 * RAID have one model: they are counted once. */
+	/* A group is the operations of one device or thread. It may have a value twice, as disks of
+	 * a RAID have one model: they are counted once. */
 	struct value_counts values[FLEET_VALUES];
 	uint64_t group;
 };

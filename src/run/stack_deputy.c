@@ -9,19 +9,21 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/reason.h"
 #include "host/privilege.h"
 #include "stacks/mapped_file.h"
 #include "stacks/unwind_table.h"
 
 enum {
-	WAIT_ALL_MS = 5000, /* for a table at the start */
+	WAIT_ALL_MS = 5000, /* for all tables at the start */
 	WAIT_MS = 10000,    /* for a name; a file may be slow to read */
 	SEND_BYTES = 4 << 20,
 };
@@ -82,15 +84,15 @@ static bool write_all(int fd, const void *from, size_t len)
 	return true;
 }
 
-/* Reads the file, and gives it a number. */
-static void file_read(struct files *files, const struct sent_stack_file *of, struct answer *a,
-		      struct unwind_table *t)
+/* Reads the file @fd, which is closed, or an error. Gives it a number. */
+static void file_read(struct files *files, int fd, struct answer *a, struct unwind_table *t)
 {
-	int fd = mapped_file_open(of, a->path, sizeof(a->path));
-
 	a->state = fd == -ESTALE ? STACK_FILE_GONE : STACK_FILE_REFUSED;
-	if (fd == -ESTALE || files->n + 1 >= STACK_FILES)
+	if (fd == -ESTALE || files->n + 1 >= STACK_FILES) {
+		if (fd >= 0)
+			close(fd);
 		return;
+	}
 	a->number = ++files->n;
 	if (fd < 0)
 		return;
@@ -100,16 +102,23 @@ static void file_read(struct files *files, const struct sent_stack_file *of, str
 	files->at[a->number] = frame_file_open(fd, a->path);
 }
 
-static bool answer_table(struct files *files, const struct sent_stack_file *of, int fd)
+/* Answers to @to. */
+static bool answer_file(struct files *files, int file, struct answer *a, int to)
 {
-	struct answer a = { .key = of->key };
 	struct unwind_table t = {};
 	bool sent;
 
-	file_read(files, of, &a, &t);
-	sent = write_all(fd, &a, sizeof(a)) && write_all(fd, t.rows, a.n * sizeof(*t.rows));
+	file_read(files, file, a, &t);
+	sent = write_all(to, a, sizeof(*a)) && write_all(to, t.rows, a->n * sizeof(*t.rows));
 	unwind_table_done(&t);
 	return sent;
+}
+
+static bool answer_table(struct files *files, const struct sent_stack_file *of, int fd)
+{
+	struct answer a = { .key = of->key };
+
+	return answer_file(files, mapped_file_open(of, a.path, sizeof(a.path)), &a, fd);
 }
 
 /* Files that are being read for a process. */
@@ -119,11 +128,13 @@ struct reading {
 	bool sent;
 };
 
-static bool answer_mapped(void *arg, const struct sent_stack_file *of)
+static bool answer_mapped(void *arg, const struct sent_stack_file *of, int fd, const char *path)
 {
+	struct answer a = { .key = of->key };
 	struct reading *r = arg;
 
-	r->sent = answer_table(r->files, of, r->fd);
+	snprintf(a.path, sizeof(a.path), "%s", path);
+	r->sent = answer_file(r->files, fd, &a, r->fd);
 	return r->sent;
 }
 
@@ -333,10 +344,14 @@ int stack_deputy_tables(struct stack_deputy *d, stack_table_fn *fn, void *arg)
 
 int stack_deputy_wait_all(struct stack_deputy *d, stack_table_fn *fn, void *arg)
 {
-	int res = 0;
+	uint64_t until = clock_ns() + (uint64_t)WAIT_ALL_MS * NS_PER_MS, now;
+	int res = 1;
 
-	while (d->all_asked && (res = answer_read(d, WAIT_ALL_MS)) > 0)
-		answer_take(d, fn, arg);
+	while (d->all_asked && res > 0 && (now = clock_ns()) < until) {
+		res = answer_read(d, (until - now) / NS_PER_MS);
+		if (res > 0)
+			answer_take(d, fn, arg);
+	}
 	return res < 0 ? res : 0;
 }
 

@@ -16,7 +16,7 @@
 #include <linux/magic.h>
 #include <sys/ioctl.h>
 
-enum { FRAME_PATH = 512, DEV_MINOR_BITS = 20 /* of the kernel's dev_t */ };
+enum { DEV_MINOR_BITS = 20 }; /* of the kernel's dev_t */
 
 static const char deleted[] = " (deleted)";
 
@@ -83,6 +83,25 @@ static bool is_met(const struct sent_stack_file *of, const struct mapping_line *
 	       (st.st_ino == line->ino || line->ino == of->key.ino);
 }
 
+/* Opens a regular file. Nothing else is opened: it could be a device, of a process that has
+ * replaced its file by a link, and opening may act on a device. */
+static int regular_open(const char *name)
+{
+	int place = open(name, O_PATH | O_CLOEXEC), fd;
+	char again[64];
+	struct stat st;
+
+	if (place < 0)
+		return -errno;
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", place);
+	fd = fstat(place, &st) || !S_ISREG(st.st_mode)
+		     ? -EINVAL
+		     : open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = fd == -1 ? -errno : fd;
+	close(place);
+	return fd;
+}
+
 /* By the link of the mapping itself, or else by the path in the root directory of the process. */
 static int open_either(const struct sent_stack_file *of, const char *path)
 {
@@ -90,70 +109,95 @@ static int open_either(const struct sent_stack_file *of, const char *path)
 	int fd;
 
 	snprintf(name, sizeof(name), "/proc/%u/map_files/%llx-%llx", of->pid, of->start, of->end);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = regular_open(name);
 	if (fd >= 0)
 		return fd;
 	snprintf(name, sizeof(name), "/proc/%u/root%s", of->pid, path);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	return fd < 0 ? -errno : fd;
+	return regular_open(name);
+}
+
+/* Opens the file of a mapping, and cuts its path where the kernel adds to it. Returns as
+ * mapped_file_open(). */
+static int mapping_open(const struct sent_stack_file *of, struct mapping_line *m)
+{
+	char *end = strstr(m->path, deleted);
+	int fd;
+
+	if (end && !end[strlen(deleted)])
+		*end = '\0';
+	fd = open_either(of, m->path);
+	if (fd >= 0 && !is_met(of, m, fd)) {
+		close(fd);
+		fd = -ESTALE;
+	}
+	return fd;
 }
 
 int mapped_file_open(const struct sent_stack_file *of, char *ret_path, size_t cap)
 {
 	struct mapping_line found;
-	char *line = NULL, *end;
+	char *line = NULL;
 	int fd = mapping_find(of, &line, &found);
 
 	if (!fd) {
-		end = strstr(found.path, deleted);
-		if (end && !end[strlen(deleted)])
-			*end = '\0';
+		fd = mapping_open(of, &found);
 		snprintf(ret_path, cap, "%s", found.path);
-		fd = open_either(of, found.path);
-		if (fd >= 0 && !is_met(of, &found, fd)) {
-			close(fd);
-			fd = -ESTALE;
-		}
 	}
 	free(line);
 	return fd;
 }
 
-/* The generation of the file, or 0 if its file system does not tell. Where the kernel has another,
- * no stack meets a file with this key. */
-static unsigned int generation_of(const struct sent_stack_file *of)
-{
-	char path[FRAME_PATH];
-	int fd = mapped_file_open(of, path, sizeof(path)), generation = 0;
+/* Files of a process that were told. */
+struct told {
+	struct unwind_key keys[STACK_FILES];
+	unsigned int n;
+};
 
-	if (fd >= 0 && ioctl(fd, FS_IOC_GETVERSION, &generation))
-		generation = 0;
-	if (fd >= 0)
-		close(fd);
-	return generation;
+/* Whether there is room to tell the file of @key, and it is the first time. */
+static bool is_new(struct told *told, const struct unwind_key *key)
+{
+	for (unsigned int i = 0; i < told->n; i++)
+		if (told->keys[i].ino == key->ino && told->keys[i].dev == key->dev)
+			return false;
+	if (told->n == STACK_FILES)
+		return false;
+	told->keys[told->n++] = *key;
+	return true;
+}
+
+/* Tells the mapping. Its generation is 0 if its file system does not tell. Where the kernel has
+ * another, no stack meets a file with this key. */
+static bool mapping_tell(unsigned int pid, struct mapping_line *m, struct told *told,
+			 mapped_file_fn *fn, void *arg)
+{
+	struct sent_stack_file of = { .what = SENT_STACK_FILE, .pid = pid };
+	int fd, generation = 0;
+
+	of.key.ino = m->ino;
+	of.key.dev = m->major << DEV_MINOR_BITS | m->minor;
+	of.start = m->start;
+	of.end = m->end;
+	if (!is_new(told, &of.key))
+		return true;
+	fd = mapping_open(&of, m);
+	if (fd >= 0 && !ioctl(fd, FS_IOC_GETVERSION, &generation))
+		of.key.generation = generation;
+	return fn(arg, &of, fd, m->path);
 }
 
 void mapped_files_each(unsigned int pid, mapped_file_fn *fn, void *arg)
 {
-	FILE *f = maps_open(pid);
+	struct told *told = calloc(1, sizeof(*told));
+	FILE *f = told ? maps_open(pid) : NULL;
 	struct mapping_line m;
 	char *line = NULL;
 	size_t cap = 0;
 
-	while (f && getline(&line, &cap, f) > 0) {
-		struct sent_stack_file of = { .what = SENT_STACK_FILE, .pid = pid };
-
-		if (!line_parse(line, &m) || !m.is_code)
-			continue;
-		of.key.ino = m.ino;
-		of.key.dev = m.major << DEV_MINOR_BITS | m.minor;
-		of.start = m.start;
-		of.end = m.end;
-		of.key.generation = generation_of(&of);
-		if (!fn(arg, &of))
+	while (f && getline(&line, &cap, f) > 0)
+		if (line_parse(line, &m) && m.is_code && !mapping_tell(pid, &m, told, fn, arg))
 			break;
-	}
 	free(line);
+	free(told);
 	if (f)
 		fclose(f);
 }

@@ -14,9 +14,12 @@
  * now. */
 int mapped_file_open(const struct sent_stack_file *of, char *ret_path, size_t cap);
 
-/* Calls @fn for each mapping of code of process @pid, as a stack that meets its file would tell
- * it. */
-typedef bool mapped_file_fn(void *arg, const struct sent_stack_file *of); /* false: no further */
+/* Calls @fn for each file whose code process @pid has mapped, as a stack that meets the file would
+ * tell it. The files are STACK_FILES at most. @fd and @path are as of mapped_file_open(); @fn
+ * closes
+ * @fd. */
+typedef bool mapped_file_fn(void *arg, const struct sent_stack_file *of, int fd,
+			    const char *path); /* false: no further */
 void mapped_files_each(unsigned int pid, mapped_file_fn *fn, void *arg);
 
 #endif

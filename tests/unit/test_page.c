@@ -136,8 +136,9 @@ static void replaced_put(struct writer *w)
 	struct stored_op op = { .owner = 1, .fs = STORED_FS_FIRST, .kind = OP_READ, .ret = 10 };
 
 	for (int i = 1; i <= 3; i++) {
-		struct stored_name n = { NAME_FILE, i, FILE_KEY(DEV, i == 2, 0), i,
-					 STORED_FILE_COMPLETE, 0 };
+		struct stored_name n = {
+			NAME_FILE, i, FILE_KEY(DEV, i == 2, 0), i, STORED_FILE_COMPLETE, 0
+		};
 
 		name_put(w, n, i == 3 ? "other\0dir" : "same\0dir", i == 3 ? 10 : 9);
 		op.file = i;

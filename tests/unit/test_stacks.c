@@ -28,8 +28,9 @@
 #include "capture/writer.h"
 #include "common/recorded_stacks.h"
 #include "show/stacks_text.h"
-#include "stacks/own_code.h"
 #include "run/stack_deputy.h"
+#include "stacks/mapped_file.h"
+#include "stacks/own_code.h"
 #include "stacks/stack_join.h"
 #include "stacks/stack_rows.h"
 #include "stacks/unwind_table.h"
@@ -64,6 +65,48 @@ static struct sent_stack_file own_code(void)
 	fclose(f);
 	assert_true(of.start);
 	return of;
+}
+
+struct met {
+	struct sent_stack_file own;
+	unsigned int own_n, files;
+};
+
+static bool file_meet(void *arg, const struct sent_stack_file *of, int fd, const char *path)
+{
+	struct met *met = arg;
+
+	met->files++;
+	if (of->key.ino == met->own.key.ino && of->key.dev == met->own.key.dev) {
+		met->own_n++;
+		assert_true(fd >= 0);
+		assert_non_null(strstr(path, "test_stacks"));
+	}
+	if (fd >= 0)
+		assert_int_equal(close(fd), 0);
+	return true;
+}
+
+/* A process may have mapped its files many thousand times. */
+static void a_file_is_told_once(void **state)
+{
+	enum { N = 101, PAGE = 4096 };
+	struct met before = { .own = own_code() }, after = { .own = before.own };
+	int fd = open("/proc/self/exe", O_RDONLY);
+	char *at = mmap(NULL, 2 * N * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	mapped_files_each(getpid(), file_meet, &before);
+	for (int i = 0; i < N; i++)
+		assert_true(mmap(at + 2 * i * PAGE, PAGE, PROT_READ | PROT_EXEC,
+				 MAP_PRIVATE | MAP_FIXED, fd, 0) != MAP_FAILED);
+	mapped_files_each(getpid(), file_meet, &after);
+	assert_int_equal(before.own_n, 1);
+	assert_int_equal(after.own_n, 1);
+	assert_int_equal(after.files, before.files);
+	assert_true(after.files > 1);
+	munmap(at, 2 * N * PAGE);
+	close(fd);
 }
 
 static unsigned long long place_of(uintptr_t address)
@@ -645,6 +688,7 @@ static void hostile_recordings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_is_told_once),
 		cmocka_unit_test(a_table_of_this_file),
 		cmocka_unit_test(an_entry_point_is_the_last_frame),
 		cmocka_unit_test(hostile_files),
