@@ -3,7 +3,7 @@
  * records.c - makes a recording without a kernel: for what needs a long one, or a small one of
  * every kind of record.
  *
- * records [-h HOST] [-k KERNEL] [-d MODEL] [-s SEED] [-g GAP] [-r SECONDS] [-x] [-o] FILE N
+ * records [-h HOST] [-k KERNEL] [-d MODEL] [-s SEED] [-g GAP] [-r SECONDS] [-x] [-o] [-t] FILE N
  * records [-h HOST] [-k KERNEL] [-d MODEL] FILE N SEED [OP STRATUM PERCENT]
  * records -c CAUSE [-s SEED] [-m] FILE N
  * records -n SIDE [-h HOST] [-r SECONDS] [-x] FILE N
@@ -12,7 +12,7 @@
  * request for each tenth. Always the same for the same arguments. FILE must not exist. -g makes the
  * times between operations GAP times as long. -r sets the clock of the day SECONDS later. -x gives
  * files, the container and servers hostile names. -d gives the disk a model. -o makes the strata of
- * an operation take turns.
+ * an operation take turns. -t gives operations user stacks.
  *
  * With SEED: a steady load, whose times wander together for some 50 ms as on a real machine, with a
  * request for each operation; STRATUM of operations OP is longer by PERCENT, and if that is
@@ -31,6 +31,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/encode.h"
 #include "base/names.h"
 #include "capture/segments.h"
 #include "capture/writer.h"
@@ -44,7 +45,8 @@ static const char header[] =
 	"{\"schema\":\"iostrata.capture/1\",\"version\":\"0\",\"argv\":[\"record\"],"
 	"\"kernel\":\"%s\",\"machine\":\"x86_64\",\"host\":\"%s\",\"boot_id\":\"boot of %s\","
 	"\"monotonic_ns\":1000000,\"realtime_ns\":%llu,\"cpus\":2,\"ops\":true,\"requests\":true,"
-	"\"device_bytes\":false,\"server\":true,\"reap\":true,\"missing\":{},\"vfs_ops\":[\"read\","
+	"\"device_bytes\":false,\"stacks\":%s,\"server\":true,\"reap\":true,\"missing\":{},\"vfs_"
+	"ops\":[\"read\","
 	"\"write\","
 	"\"open\",\"fsync\"],"
 	"\"devices\":[{\"name\":\"loop3\",\"dev\":\"7:3\",\"on\":[]}],\"mounts\":[{\"dev\":\"7:3\","
@@ -82,7 +84,7 @@ struct made {
 	const char *cause; /* NULL: not the load of planted.h */
 	const char *side;  /* of NFS; NULL: none */
 	uint64_t seed, gap, later_s;
-	bool hostile, mixed, ordered;
+	bool hostile, mixed, ordered, stacks;
 	bool steady;
 	struct planted planted; /* in a steady load */
 };
@@ -246,6 +248,51 @@ static void op_put(struct writer *w, const struct stored_op *op, const struct ma
 	writer_op_added(w, op->start_ns + stored_op_total(op), room->segments);
 }
 
+enum { FRAMES = 23, STACKS = 11 };
+
+/* Names the frames of user stacks, the last one without a file, and the stacks of 0 to 10 frames.
+ */
+static void stacks_name(struct writer *w, const struct made *m)
+{
+	struct stored_name n = { NAME_CODE, 1, 0, 0, 0, 0 };
+	uint8_t frames[4 * STACKS];
+	char text[256];
+
+	n.text_len = snprintf(text, sizeof(text), "prog%s", m->hostile ? hostile[7] : "");
+	writer_name(w, &n, text);
+	for (unsigned int i = 1; i <= FRAMES; i++) {
+		const char *bad = hostile[i % (sizeof(hostile) / sizeof(*hostile))];
+
+		n = (struct stored_name){ NAME_FRAME, i, i < FRAMES, 16 * i, i, 0 };
+		n.text_len = snprintf(text, sizeof(text), "function-%u;%s%c%s%u.c", i,
+				      m->hostile ? bad : "", 0, m->hostile ? bad : "", i);
+		writer_name(w, &n, text);
+	}
+	for (unsigned int i = 0; i < STACKS; i++) {
+		n = (struct stored_name){ NAME_STACK, i + 1, i % 3, i % 2, 0, 4 * i };
+		for (unsigned int at = 0; at < i; at++)
+			put_u32(frames + 4 * at, 1 + (i * at) % FRAMES);
+		writer_name(w, &n, (const char *)frames);
+	}
+}
+
+/* Writes an operation with its stack; the last one has no name. */
+static void stack_put(struct writer *w, const struct stored_op *op)
+{
+	struct stored_stack s = { .start_ns = op->start_ns,
+				  .owner = op->owner,
+				  .file = op->file,
+				  .kind = op->kind,
+				  .call = op->call,
+				  .fs = op->fs,
+				  .ret = op->ret,
+				  .stack = any(STACKS + 2),
+				  .threshold_ns = any(10000) };
+
+	memcpy(s.strata, op->strata, sizeof(s.strata));
+	writer_stack(w, &s, stored_op_total(op));
+}
+
 enum { LOAD_NS = 1300021 };
 
 /* Writes how busy the machine was in each interval that ends between @before and @ns. */
@@ -277,6 +324,8 @@ static void records_put(struct writer *w, const struct made *m, uint64_t n)
 		before = ns - 1000000;
 		op = op_make(ns);
 		op_put(w, &op, m);
+		if (m->stacks)
+			stack_put(w, &op);
 		rq = request_make(&op);
 		if (i % 10 == 0)
 			writer_request(w, &rq);
@@ -284,6 +333,8 @@ static void records_put(struct writer *w, const struct made *m, uint64_t n)
 			writer_flush(w);
 	}
 	writer_loss(w, &loss);
+	if (m->stacks)
+		stacks_name(w, m);
 }
 
 /* Around @mean: the sum of three numbers, so that far ones are rare, times what all have in
@@ -474,7 +525,7 @@ static int make(const struct made *m, const char *file, uint64_t n)
 			 "\"scheduler\":\"none\",\"celsius\":41,\"celsius_limit\":70}",
 			 m->model);
 	snprintf(begin, sizeof(begin), header, m->kernel, m->host, m->host,
-		 (1700000000ULL + m->later_s) * 1000000000, disk);
+		 (1700000000ULL + m->later_s) * 1000000000, m->stacks ? "true" : "false", disk);
 	fd = open(file, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (fd < 0 || writer_begin(&w, fd, m->cause ? planted_header : begin)) {
 		perror(file);
@@ -502,7 +553,7 @@ static int options_read(struct made *m, int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "h:k:d:s:g:r:xoc:mn:")) != -1) {
+	while ((opt = getopt(argc, argv, "h:k:d:s:g:r:xoc:mn:t")) != -1) {
 		if (opt == 'h')
 			m->host = optarg;
 		else if (opt == 'n')
@@ -521,6 +572,8 @@ static int options_read(struct made *m, int argc, char **argv)
 			m->hostile = true;
 		else if (opt == 'o')
 			m->ordered = true;
+		else if (opt == 't')
+			m->stacks = true;
 		else if (opt == 'c')
 			m->cause = optarg;
 		else if (opt == 'm')

@@ -472,3 +472,23 @@ sys.exit(time.monotonic() - began > 31 * 0.022 * 1.02)'
 		print x, y
 		exit !(x > 0.98 && x < 1.02 && y > 0.98 && y < 1.02) }'
 }
+
+@test "report of user stacks: names are made safe in each form" {
+	local by
+	"$records" -x -t "$tmp/a.ios" 2003
+	for by in '--by function' '--by line' '--by library' '--by stack' '--stacks -v'; do
+		# shellcheck disable=SC2086 # words
+		expect 0 report $by "$tmp/a.ios"
+		echo "$output" >"$tmp/out"
+		printable "$tmp/out"
+		[[ $output == *"function-"* || $output == *"prog"* ]]
+	done
+	expect 0 report --folded "$tmp/a.ios"
+	echo "$output" >"$tmp/out"
+	printable "$tmp/out"
+	[[ $output == *';function-16:='* ]] # a ";" of a name is no level
+	not grep -vE '^[^;]+(;[^;]+)*;[a-z]+ [0-9]+$' "$tmp/out"
+	expect 0 report -j --stacks "$tmp/a.ios"
+	json '.stacks | (.list | length > 0) and .taken == .of and
+		(.ends | map(select(.end == "unnamed" and .count > 0)) | length == 1)'
+}
