@@ -168,7 +168,9 @@ static void device_put(FILE *devices, FILE *disks, unsigned int n, unsigned int 
 	for (unsigned int i = n + 1; i < on; i++)
 		fprintf(devices, "%s\"d%u\"", i > n + 1 ? "," : "", i);
 	fprintf(devices, "]}");
-	fprintf(disks, "%s{\"dev\":\"8:%u\",\"model\":\"M\",\"firmware\":\"F\",\"celsius\":%d}",
+	fprintf(disks,
+		"%s{\"dev\":\"8:%u\",\"model\":\"M\",\"firmware\":\"F\",\"celsius\":%d,"
+		"\"celsius_limit\":55}",
 		n ? "," : "", 16 * n, n % 2 ? 41 : 47);
 }
 
@@ -230,7 +232,8 @@ static void operations_count_once_for_a_value(void **state)
 	}
 	writer_flush(&w);
 	writer_close(&w);
-	assert_true(writer_end(&w, "{}"));
+	assert_true(writer_end(&w, "{\"disks\":[{\"dev\":\"8:0\",\"celsius\":55},"
+				   "{\"dev\":\"8:16\",\"celsius\":31}]}"));
 	writer_done(&w);
 	close(fd);
 	assert_int_equal(fleet_read(&f, names, 1, &conf, &why), 0);
@@ -239,6 +242,9 @@ static void operations_count_once_for_a_value(void **state)
 	assert_int_equal(value_count(&f, FLEET_MODEL, "M"), 23);
 	assert_int_equal(value_count(&f, FLEET_FIRMWARE, "F"), 23);
 	assert_int_equal(value_count(&f, FLEET_TEMPERATURE, "at 40 to 49 °C"), 23);
+	assert_int_equal(value_count(&f, FLEET_TEMPERATURE, "at 50 to 59 °C"), 23);
+	assert_int_equal(value_count(&f, FLEET_TEMPERATURE, "at 30 to 39 °C"), 0);
+	assert_int_equal(value_count(&f, FLEET_TEMPERATURE, "at its limit of temperature"), 23);
 	assert_int_equal(value_count(&f, FLEET_OPTION, "rw"), 23);
 	assert_int_equal(value_count(&f, FLEET_OPTION, "errors=continue"), 23);
 	assert_int_equal(value_count(&f, FLEET_FS, "ext4"), 23);

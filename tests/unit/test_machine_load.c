@@ -86,6 +86,11 @@ static void an_interval_of_this_machine(void **state)
 	assert_true(l.figure[MACHINE_USER_NS] <= l.figure[MACHINE_CPU_NS]);
 	for (int i = 0; i < MACHINE_FIGURES; i++)
 		assert_true(machine_load_knows(&l, i) || !l.figure[i]);
+	m.last.known = 0; /* a file could not be read at the beginning */
+	machine_meter_interval(&m, &l);
+	assert_int_equal(l.known, 0);
+	for (int i = 0; i < MACHINE_FIGURES; i++)
+		assert_int_equal(l.figure[i], 0);
 	machine_meter_done(&m);
 }
 

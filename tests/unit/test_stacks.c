@@ -564,9 +564,8 @@ static FILE *recording_of(struct stack_rows *r, const struct sent_stack *all, un
 }
 
 /* Reads @f to its end or to damage. Returns as recording_next(). */
-static int recorded(FILE *f, struct recorded_stacks *s, struct snapshot *sn)
+static int recorded_add(FILE *f, struct recorded_stacks *s, struct replay *replay)
 {
-	struct replay replay = {};
 	struct recording rec;
 	struct stored_event ev;
 	struct reason why;
@@ -577,12 +576,21 @@ static int recorded(FILE *f, struct recorded_stacks *s, struct snapshot *sn)
 	rec.stacks = true;
 	while (!got && (got = recording_next(&rec, &ev, &why)) > 0) {
 		assert_int_equal(ev.kind, CHUNK_STACKS);
-		assert_int_equal(recorded_stacks_add(s, &replay, &rec, &ev), 0);
+		assert_int_equal(recorded_stacks_add(s, replay, &rec, &ev), 0);
 		got = 0;
 	}
 	assert_int_equal(recorded_stacks_end(s, &rec), 0);
-	assert_int_equal(recorded_stacks_take(s, &replay, sn), 0);
 	recording_close(&rec);
+	return got;
+}
+
+/* The same, of one recording. */
+static int recorded(FILE *f, struct recorded_stacks *s, struct snapshot *sn)
+{
+	struct replay replay = {};
+	int got = recorded_add(f, s, &replay);
+
+	assert_int_equal(recorded_stacks_take(s, &replay, sn), 0);
 	replay_done(&replay);
 	return got;
 }
@@ -631,6 +639,46 @@ static void a_recording_has_stacks(void **state)
 	free(s);
 }
 
+/* Stacks of each recording have their own numbers; losses are added. */
+static void several_recordings_have_stacks(void **state)
+{
+	struct recorded_stacks *s = calloc(1, sizeof(*s));
+	struct replay replay = {};
+	struct snapshot sn = {};
+
+	(void)state;
+	for (unsigned int i = 1; i <= 2; i++) {
+		struct stack_rows *r = calloc(1, sizeof(*r));
+		struct sent_stack all[] = { op(i, 1000, 0), op(3 - i, 100, 0), op(i, 1000, 0) };
+		FILE *f;
+
+		all[2].ret = -5;
+		f = recording_of(r, all, 3, true);
+		assert_int_equal(recorded_add(f, s, &replay), 0);
+		fclose(f);
+		stack_rows_done(r);
+		free(r);
+	}
+	assert_int_equal(recorded_stacks_take(s, &replay, &sn), 0);
+	replay_done(&replay);
+	assert_int_equal(sn.stacks->taken, 6);
+	assert_int_equal(sn.stacks->lost, 6);
+	assert_int_equal(sn.stacks->lost_ns, 10);
+	assert_int_equal(stack_join(&sn, BY_LINE), 0);
+	for (int i = 0; i < 2; i++) {
+		const struct op_row *row =
+			row_of(&sn, i ? "save_index (store.c:20)" : "save_rows (store.c:10)");
+
+		assert_int_equal(row->count, 3);
+		assert_int_equal(row->total_ns, 2100);
+		assert_int_equal(row->errors, 1);
+		assert_int_equal(row->bytes, 2 * 4096);
+	}
+	snapshot_free(&sn);
+	recorded_stacks_done(s);
+	free(s);
+}
+
 /* Names and numbers of a recording may be anything. */
 static void hostile_recordings(void **state)
 {
@@ -660,6 +708,7 @@ static void hostile_recordings(void **state)
 		assert_int_equal(writer_begin(&w, fileno(f), "{}"), 0);
 		writer_name(&w, &bad[i], text);
 		writer_close(&w);
+		assert_true(writer_end(&w, "{}"));
 		assert_int_equal(recorded(f, s, &sn), -1);
 		snapshot_free(&sn);
 		writer_done(&w);
@@ -699,6 +748,7 @@ int main(void)
 		cmocka_unit_test(samples_have_no_bias),
 		cmocka_unit_test(text_of_stacks),
 		cmocka_unit_test(a_recording_has_stacks),
+		cmocka_unit_test(several_recordings_have_stacks),
 		cmocka_unit_test(hostile_recordings),
 	};
 
