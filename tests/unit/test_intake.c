@@ -575,12 +575,16 @@ static void what_ends_later_is_left_out(void **state)
 					.g = 1001,
 					.d = 1003,
 					.c = 1007 };
+	struct sent_stack stack = { .kind = OP_READ, .start_ns = 1000, .strata[ST_FS] = 7 };
 	struct sent_op ops[23] = {};
+	struct stored_event ev;
+	struct reason why;
 	struct fixture f;
 
 	(void)state;
 	begin(&f);
 	f.in.end_ns = 1006;
+	intake_stack(&f.in, &stack, 1, -1);
 	intake_record(&f.in, &request, sizeof(request));
 	for (int i = 0; i < 23; i++)
 		ops[i] = (struct sent_op){
@@ -589,8 +593,23 @@ static void what_ends_later_is_left_out(void **state)
 	intake_record(&f.in, ops, sizeof(ops));
 	f.in.end_ns = 1007;
 	intake_record(&f.in, &request, sizeof(request));
+	stack.strata[ST_FS] = 6;
+	stack.ret = -5;
+	intake_stack(&f.in, &stack, 2, -1);
 	read_back(&f);
 	assert_int_equal(f.n, 1 + 1006 - 987);
+	recording_close(&f.rec);
+	rewind(f.f);
+	assert_int_equal(recording_open(&f.rec, f.f, "test", &why), 0);
+	f.rec.stacks = true;
+	for (f.n = 0; recording_next(&f.rec, &ev, &why) > 0;) {
+		if (ev.kind != CHUNK_STACKS)
+			continue;
+		f.n++;
+		assert_true(ev.stack == 2 && ev.op.start_ns == 1000 && ev.op.kind == OP_READ);
+		assert_true(ev.op.strata[ST_FS] == 6 && (int64_t)ev.op.ret == -5);
+	}
+	assert_int_equal(f.n, 1);
 	end(&f);
 }
 
