@@ -189,7 +189,9 @@ static char *header_make(unsigned int n)
 			     "{\"monotonic_ns\":1,\"ops\":true,\"host\":\"h\",\"devices\":[%s],"
 			     "\"disks\":[%s],\"mounts\":[{\"dev\":\"8:0\",\"type\":\"ext4\","
 			     "\"source\":\"/dev/d0\",\"point\":\"/\",\"options\":\"rw,noatime\","
-			     "\"fs_options\":\"rw,errors=continue\"}]}",
+			     "\"fs_options\":\"rw,errors=continue\"},{\"dev\":\"0:40\","
+			     "\"type\":\"btrfs\",\"source\":\"/dev/d0\",\"point\":\"/b\","
+			     "\"options\":\"ro\"}]}",
 			     devices, disks) > 0);
 	free(devices);
 	free(disks);
@@ -226,8 +228,12 @@ static void operations_count_once_for_a_value(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(writer_begin(&w, fd, header), 0);
 	writer_name(&w, &file, "");
-	for (int i = 0; i < 23; i++) {
+	file.id = 2;
+	file.a = FILE_KEY(40, 0, 1); /* btrfs is found by its mounted disk */
+	writer_name(&w, &file, "");
+	for (int i = 0; i < 28; i++) {
 		op.start_ns = 1000 + 100 * i;
+		op.file = i < 23 ? 1 : 2;
 		writer_op(&w, &op);
 	}
 	writer_flush(&w);
@@ -238,16 +244,17 @@ static void operations_count_once_for_a_value(void **state)
 	close(fd);
 	assert_int_equal(fleet_read(&f, names, 1, &conf, &why), 0);
 	assert_int_equal(f.n_hosts, 1);
-	assert_int_equal(f.hosts[0].n, 23);
-	assert_int_equal(value_count(&f, FLEET_MODEL, "M"), 23);
-	assert_int_equal(value_count(&f, FLEET_FIRMWARE, "F"), 23);
-	assert_int_equal(value_count(&f, FLEET_TEMPERATURE, "at 40 to 49 °C"), 23);
-	assert_int_equal(value_count(&f, FLEET_TEMPERATURE, "at 50 to 59 °C"), 23);
+	assert_int_equal(f.hosts[0].n, 28);
+	assert_int_equal(value_count(&f, FLEET_MODEL, "M"), 28);
+	assert_int_equal(value_count(&f, FLEET_FIRMWARE, "F"), 28);
+	assert_int_equal(value_count(&f, FLEET_TEMPERATURE, "at 40 to 49 °C"), 28);
+	assert_int_equal(value_count(&f, FLEET_TEMPERATURE, "at 50 to 59 °C"), 28);
 	assert_int_equal(value_count(&f, FLEET_TEMPERATURE, "at 30 to 39 °C"), 0);
-	assert_int_equal(value_count(&f, FLEET_TEMPERATURE, "at its limit of temperature"), 23);
+	assert_int_equal(value_count(&f, FLEET_TEMPERATURE, "at its limit of temperature"), 28);
 	assert_int_equal(value_count(&f, FLEET_OPTION, "rw"), 23);
 	assert_int_equal(value_count(&f, FLEET_OPTION, "errors=continue"), 23);
 	assert_int_equal(value_count(&f, FLEET_FS, "ext4"), 23);
+	assert_int_equal(value_count(&f, FLEET_OPTION, "ro"), 5);
 	fleet_done(&f);
 	unlink(name);
 	free(header);

@@ -145,12 +145,16 @@ static void long_recordings_are_joined_in_pairs(void **state)
 	(void)state;
 	for (int i = 0; i < N; i++) {
 		one = load_make(100 * i, 100 * i + 100, 10);
+		one.known = i == 101 ? 1 << MACHINE_CPU : 31;
 		assert_int_equal(machine_loads_add(&l, &one), 0);
 		assert_true(l.n <= MACHINE_LOADS);
 	}
 	machine_loads_between(&l, 0, UINT64_MAX, &whole);
 	assert_int_equal(whole.ns, 100ULL * N);
 	assert_int_equal(whole.figure[MACHINE_CPU_NS], 10ULL * N);
+	machine_loads_between(&l, 10100, 10200, &whole); /* not all is known in the joined one */
+	assert_true(machine_load_knows(&whole, MACHINE_CPU_NS));
+	assert_false(machine_load_knows(&whole, MACHINE_DIRTY_BYTES));
 	machine_loads_done(&l);
 	/* those that do not follow each other are not joined, and find an end */
 	for (int i = 0; i < N; i++) {

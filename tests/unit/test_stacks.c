@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -311,6 +312,32 @@ static void the_deputy_is_asked_too_much(void **state)
 static struct stack_frame frame(const char *function, const char *library)
 {
 	return (struct stack_frame){ .function = (char *)function, .library = (char *)library };
+}
+
+/* A deputy that is killed, as by a file that libdw cannot stand, is missed by nobody. */
+static void a_dead_deputy_has_no_names(void **state)
+{
+	struct got got = {};
+	struct frame_name name;
+	struct stack_deputy d;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(stack_deputy_start(&d), 0);
+		assert_int_equal(kill(d.pid, SIGSTOP), 0);
+		if (i == 1) /* a question that it does not read */
+			assert_int_equal(stack_deputy_ask_all(&d, getpid()), 0);
+		assert_int_equal(kill(d.pid, SIGKILL), 0);
+		if (i == 2)
+			assert_int_equal(
+				stack_deputy_name(&d, STACK_FRAME(1ULL, 9), &name, on_table, &got),
+				-EPIPE);
+		while (!stack_deputy_tables(&d, on_table, &got))
+			usleep(1009);
+		assert_int_equal(stack_deputy_tables(&d, on_table, &got), -EPIPE);
+		assert_int_equal(d.pid, 0);
+		stack_deputy_end(&d);
+	}
 }
 
 static void own_code_is_known(void **state)
@@ -743,6 +770,7 @@ int main(void)
 		cmocka_unit_test(hostile_files),
 		cmocka_unit_test(the_deputy),
 		cmocka_unit_test(the_deputy_is_asked_too_much),
+		cmocka_unit_test(a_dead_deputy_has_no_names),
 		cmocka_unit_test(own_code_is_known),
 		cmocka_unit_test(rows_by_function),
 		cmocka_unit_test(samples_have_no_bias),
