@@ -2,6 +2,7 @@
 #include "base/snapshot.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,29 @@ const struct disk_busy *snapshot_disk(const struct snapshot *sn, const char *dis
 		if (!strncmp(sn->disks[i].disk, disk, sizeof(sn->disks[i].disk)))
 			return &sn->disks[i];
 	return NULL;
+}
+
+int snapshot_disks_sum(struct snapshot *sn)
+{
+	struct disk_busy *disk;
+
+	sn->disks = sn->n_rqs ? calloc(sn->n_rqs, sizeof(*sn->disks)) : NULL;
+	if (sn->n_rqs && !sn->disks)
+		return -ENOMEM;
+	sn->disks_ns = sn->duration_ns;
+	for (size_t i = 0; i < sn->n_rqs; i++) {
+		const struct rq_row *r = &sn->rqs[i];
+
+		disk = (struct disk_busy *)snapshot_disk(sn, r->disk);
+		if (!disk) {
+			disk = &sn->disks[sn->n_disks++];
+			snprintf(disk->disk, sizeof(disk->disk), "%.*s", (int)sizeof(r->disk) - 1,
+				 r->disk);
+			disk->busy_ns = BUSY_UNKNOWN;
+		}
+		disk->requests_ns += r->queue_ns + r->device_ns;
+	}
+	return 0;
 }
 
 double snapshot_disk_depth(const struct snapshot *sn, const struct disk_busy *disk)

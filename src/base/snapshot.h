@@ -163,10 +163,13 @@ struct losses_sum {
 	uint64_t missed;
 };
 
-/* How busy a disk was in an interval, as the kernel counts it: with the requests of everybody. */
+#define BUSY_UNKNOWN UINT64_MAX
+
+/* How busy a disk was in an interval. Live, the kernel counts this, with the requests of everybody;
+ * see snapshot_disks_sum() for recordings. */
 struct disk_busy {
 	char disk[32];        /* as in rq_row, but ends in NUL */
-	uint64_t busy_ns;     /* time with requests in progress */
+	uint64_t busy_ns;     /* time with requests in progress; or BUSY_UNKNOWN */
 	uint64_t requests_ns; /* time of the requests that ended, all added up */
 };
 
@@ -195,7 +198,7 @@ struct snapshot {
 	size_t n_files;
 	struct thread *threads; /* by id */
 	size_t n_threads;
-	struct disk_busy *disks; /* in the kernel's order, without partitions; none in a report */
+	struct disk_busy *disks; /* in the kernel's order, without partitions */
 	size_t n_disks;
 	uint64_t disks_ns;             /* the time between the kernel's two figures */
 	struct stacks *stacks;         /* user stacks; NULL: none were taken. Owned */
@@ -243,6 +246,11 @@ uint64_t lost_sum_but(const uint64_t lost[LOST_N], uint64_t missed, unsigned int
 
 /* How busy @disk was. Returns NULL if the kernel did not tell. */
 const struct disk_busy *snapshot_disk(const struct snapshot *sn, const char *disk);
+
+/* For a recording, which lacks the kernel's figures: sets .disks of @sn from its rows of requests,
+ * with unknown busy times. Their time is from the allocation on, as the kernel counts it. Needs
+ * .duration_ns. Returns 0 or -ENOMEM. */
+int snapshot_disks_sum(struct snapshot *sn);
 
 /* Mean number of requests in progress at @disk, of @sn: by Little's law, the time of the requests
  * that ended, divided by the interval. iostat has it as aqu-sz. */

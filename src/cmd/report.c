@@ -518,6 +518,9 @@ static int interval_print(struct report *r, size_t i)
 	sn.duration_ns = report_time_interval(&r->time, i);
 	sn.devices = r->sums.replay.conf.hosts ? NULL : &r->source.header.devices;
 	view_interval_set(r, i, sn.duration_ns);
+	/* disks of several hosts may have the same name */
+	if (!err && !r->sums.replay.conf.hosts)
+		err = snapshot_disks_sum(&sn);
 	slowest = report_sums_slowest(&r->sums, i, &n_slowest);
 	if (!err && r->page.html)
 		err = page_print(r, &sn);

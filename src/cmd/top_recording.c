@@ -200,7 +200,7 @@ static int part_load(struct replay_run *r, struct part *p, uint64_t from_ns, uin
 	p->sn.duration_ns = to_ns > from_ns ? to_ns - from_ns : 0;
 	p->sn.is_part = true;
 	p->sn.devices = &p->rec.header.devices;
-	return 0;
+	return snapshot_disks_sum(&p->sn) ? reason_no_memory(why) : 0;
 }
 
 /* Learns the length of the recording, and its losses that have no time. Returns 0, or -1 with

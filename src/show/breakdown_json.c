@@ -560,8 +560,11 @@ void breakdown_json_disks(struct json *j, const struct snapshot *sn)
 		json_put_begin(j, NULL, '{');
 		json_put_text(j, "disk", d->disk, sizeof(d->disk));
 		json_put_uint(j, "ns", sn->disks_ns);
-		json_put_uint(j, "busy_ns", d->busy_ns);
-		json_put_real(j, "busy", (double)d->busy_ns / sn->disks_ns);
+		put_known(j, "busy_ns", d->busy_ns, d->busy_ns != BUSY_UNKNOWN);
+		if (d->busy_ns != BUSY_UNKNOWN)
+			json_put_real(j, "busy", (double)d->busy_ns / sn->disks_ns);
+		else
+			json_put_null(j, "busy");
 		json_put_real(j, "depth", snapshot_disk_depth(sn, d));
 		json_put_end(j, '}');
 	}

@@ -31,11 +31,14 @@ static const struct object machine_object = { "machine", "how busy the machine w
 
 static const struct member disk_members[] = {
 	{ "disk", MEMBER_TEXT, .what = "name of the disk; no partition" },
-	{ "ns", MEMBER_TIME, .what = "the time between the two readings of the kernel's counters",
+	{ "ns", MEMBER_TIME,
+	  .what = "the time between the two readings of the kernel's counters; in a report, the "
+		  "time shown",
 	  .least = 1 },
 	{ "busy_ns", MEMBER_TIME,
-	  .what = "time in which the disk had requests in progress: with *ns* %util of iostat" },
-	{ "busy", MEMBER_SHARE, .what = "busy_ns of ns" },
+	  .what = "time in which the disk had requests in progress: with *ns* %util of iostat",
+	  .null = "a recording" },
+	{ "busy", MEMBER_SHARE, .what = "busy_ns of ns", .null = "a recording" },
 	{ "depth", MEMBER_COUNT, .fraction = true,
 	  .what = "mean number of requests in progress, aqu-sz of iostat: the time of the requests "
 		  "that ended, by ns" },
@@ -43,7 +46,8 @@ static const struct member disk_members[] = {
 };
 const struct object disk_object = { "disk",
 				    "how busy a disk was with the requests of everybody, as the "
-				    "kernel counts it in /proc/diskstats",
+				    "kernel counts it in /proc/diskstats; in a report, with the "
+				    "recorded requests that pass the filters",
 				    disk_members };
 
 static const struct member overhead_members[] = {
@@ -597,9 +601,9 @@ static const struct member breakdown_members[] = {
 	  .what = "how busy the machine was, as its kernel counts it; filters do not change this",
 	  .null = "an older recording, which does not have it", .object = &machine_object },
 	{ "disks", MEMBER_OBJECT,
-	  .what = "how busy each disk was that had requests in progress; filters do not change "
-		  "this",
-	  .null = "a recording, or the kernel does not tell", .object = &disk_object, .list = 1 },
+	  .what = "how busy each disk was that had requests in progress; live, filters do not "
+		  "change this",
+	  .null = "no requests, or the kernel does not tell", .object = &disk_object, .list = 1 },
 	{ "lost", MEMBER_OBJECT, .what = "lost events by kind", .object = &lost_object },
 	{ "lost_untimed", MEMBER_OBJECT,
 	  .what = "losses of the whole recording whose time is not known; *lost* has those of this "

@@ -616,6 +616,7 @@ static void put_busy(struct text_out *o, const struct breakdown_view *v, const s
 	for (size_t i = 0; i < sn->n_disks; i++) {
 		const struct disk_busy *d = &sn->disks[i];
 		char disk[TEXT_SAFE_CAP(sizeof(d->disk))], text[sizeof(disk) + 128];
+		char busy[64] = "had";
 		bool shown = false;
 
 		for (size_t j = 0; j < rows->n_rqs && !shown; j++)
@@ -623,10 +624,12 @@ static void put_busy(struct text_out *o, const struct breakdown_view *v, const s
 		if (!shown || !sn->disks_ns)
 			continue;
 		put_safe(disk, sizeof(disk), d->disk, sizeof(d->disk));
-		snprintf(text, sizeof(text),
-			 "%s was busy for %.0f%% of the time, with %.2f requests in progress on "
-			 "average",
-			 disk, 100.0 * d->busy_ns / sn->disks_ns, snapshot_disk_depth(sn, d));
+		if (d->busy_ns != BUSY_UNKNOWN)
+			snprintf(busy, sizeof(busy), "was busy for %.0f%% of the time, with",
+				 100.0 * d->busy_ns / sn->disks_ns);
+		snprintf(text, sizeof(text), "%s %s %.2f %srequests in progress on average", disk,
+			 busy, snapshot_disk_depth(sn, d),
+			 d->busy_ns != BUSY_UNKNOWN ? "" : "of these ");
 		view_wrap(o, v, text);
 	}
 }

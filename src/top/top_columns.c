@@ -430,8 +430,10 @@ static void get_busy(struct value *v, const void *row, const void *ctx)
 {
 	const struct disk_busy *disk = disk_of(row, ctx);
 
-	v->n = disk ? disk->busy_ns : 0;
-	v->of = disk ? table_of(ctx)->sn->disks_ns : 0;
+	bool known = disk && disk->busy_ns != BUSY_UNKNOWN;
+
+	v->n = known ? disk->busy_ns : 0;
+	v->of = known ? table_of(ctx)->sn->disks_ns : 0;
 }
 
 static void get_depth(struct value *v, const void *row, const void *ctx)
@@ -451,7 +453,7 @@ const struct column top_disk_columns[] = {
 	  .min = 5,
 	  .rank = 3,
 	  .help = "time in which the disk had requests in progress, as the kernel counts it",
-	  .null = "the kernel does not tell" },
+	  .null = "a recording, or the kernel does not tell" },
 	{ .name = "depth",
 	  .title = "DEPTH",
 	  .kind = VALUE_MEAN,
@@ -459,7 +461,8 @@ const struct column top_disk_columns[] = {
 	  .max = 6,
 	  .min = 5,
 	  .rank = 4,
-	  .help = "mean number of requests in progress, as the kernel counts it",
+	  .help = "mean number of requests in progress, as the kernel counts it; in a recording, "
+		  "of its requests",
 	  .null = "the kernel does not tell" },
 	{},
 };

@@ -164,7 +164,8 @@ static void add_busiest(char dst[TOP_LINE], const struct snapshot *sn)
 	char disk[TEXT_SAFE_CAP(sizeof(most->disk))];
 
 	for (size_t i = 0; i < sn->n_disks; i++)
-		if (sn->disks[i].busy_ns && (!most || sn->disks[i].busy_ns > most->busy_ns))
+		if (sn->disks[i].busy_ns && sn->disks[i].busy_ns != BUSY_UNKNOWN &&
+		    (!most || sn->disks[i].busy_ns > most->busy_ns))
 			most = &sn->disks[i];
 	if (!most)
 		return;
@@ -183,8 +184,10 @@ void top_busy_text(char dst[TOP_LINE], const struct snapshot *sn)
 		if (!d->busy_ns && !d->requests_ns)
 			continue;
 		text_safe(disk, sizeof(disk), d->disk);
-		add(dst, "%s%s %.0f%% busy, mean depth %.2f", *dst ? "; " : "", disk,
-		    100.0 * d->busy_ns / sn->disks_ns, snapshot_disk_depth(sn, d));
+		add(dst, "%s%s ", *dst ? "; " : "", disk);
+		if (d->busy_ns != BUSY_UNKNOWN)
+			add(dst, "%.0f%% busy, ", 100.0 * d->busy_ns / sn->disks_ns);
+		add(dst, "mean depth %.2f", snapshot_disk_depth(sn, d));
 	}
 }
 

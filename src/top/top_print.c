@@ -101,7 +101,7 @@ static const struct member top_members[] = {
 	  .words = &missing_words, .list = 1, .item = "name of such a thing" },
 	{ "lost", MEMBER_OBJECT, .what = "lost events by kind", .object = &lost_object },
 	{ "disks", MEMBER_OBJECT, .what = "how busy each disk was that had requests in progress",
-	  .null = "a recording, or the kernel does not tell", .object = &disk_object, .list = 1 },
+	  .null = "no requests, or the kernel does not tell", .object = &disk_object, .list = 1 },
 	{ "servers", MEMBER_OBJECT,
 	  .what = "requests of file systems to servers and daemons, with any key",
 	  .only = "if there were any", .object = &server_object, .list = 1 },

@@ -279,6 +279,30 @@ static void others_kinds_are_dropped(void **state)
 	snapshot_free(&sn);
 }
 
+static void disks_have_the_time_of_their_requests(void **state)
+{
+	struct rq_row rows[] = {
+		{ .disk = "sda", .tag_ns = 1009, .queue_ns = 23, .device_ns = 101 },
+		{ .device_ns = 7 },
+		{ .disk = "sda", .queue_ns = 2, .device_ns = 3 },
+	};
+	struct snapshot sn = { .rqs = rows, .n_rqs = 3, .duration_ns = 258 };
+
+	(void)state;
+	memset(rows[1].disk, 'x', sizeof(rows[1].disk)); /* without a NUL */
+	assert_int_equal(snapshot_disks_sum(&sn), 0);
+	assert_int_equal(sn.n_disks, 2);
+	assert_string_equal(sn.disks[0].disk, "sda");
+	assert_true(sn.disks[0].busy_ns == BUSY_UNKNOWN);
+	assert_int_equal(sn.disks[0].requests_ns, 129);
+	assert_true(snapshot_disk_depth(&sn, &sn.disks[0]) == 0.5);
+	assert_int_equal(strlen(sn.disks[1].disk), 31);
+	free(sn.disks);
+	sn = (struct snapshot){ .duration_ns = 1 };
+	assert_int_equal(snapshot_disks_sum(&sn), 0);
+	assert_null(sn.disks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,6 +318,7 @@ int main(void)
 		cmocka_unit_test(overflow_bucket_ends_at_the_maximum),
 		cmocka_unit_test(other_file_systems_are_dropped),
 		cmocka_unit_test(others_kinds_are_dropped),
+		cmocka_unit_test(disks_have_the_time_of_their_requests),
 		cmocka_unit_test(free_takes_null_empty_and_full),
 	};
 

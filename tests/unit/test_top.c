@@ -651,6 +651,10 @@ static void test_text(void **state)
 	v.missing = &(struct missing){ .requests = "no device", .syscalls = "no call" };
 	text = text_of(&v, &sn);
 	assert_has(text, "\nsda 25% busy, mean depth 1.50\n");
+	free(text);
+	sn.disks[0].busy_ns = BUSY_UNKNOWN; /* a recording */
+	text = text_of(&v, &sn);
+	assert_has(text, "\nsda mean depth 1.50\n");
 	assert_has(text, "no requests: no device; no operations: no call\n");
 	free(text);
 	/* operations are not in a table of requests */
