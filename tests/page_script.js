@@ -9,14 +9,15 @@ const vm = require("node:vm");
 const folder = path.join(__dirname, "..", "src", "page");
 const names = ["sum", "timeText", "bytesText", "percentText", "axisTime", "niceStep", "halfOf", "halfBegin", "HALVES", "safe", "csvCell",
 	"shellWord", "Packed", "modelOfReport", "selectCells", "selectExamples", "binsShown", "lanesOf", "treeOf", "rowsOf", "stateOf",
-	"stateOfHash", "hashOf", "commandOf", "p99AtMost", "lossWords", "stateOfFinding", "machineSum", "machineWords", "pathShown"];
+	"stateOfHash", "hashOf", "commandOf", "p99AtMost", "lossWords", "stateOfFinding", "machineSum", "machineWords", "pathShown",
+	"callersOf", "callersChosen", "callersTimes", "callersFound", "callersBelow"];
 
 /* Figures of the machine, and whether they are levels. */
 const FIGURES = ["cpu_ns", "user_ns", "system_ns", "iowait_ns", "steal_ns", "io_some_ns", "io_full_ns", "memory_some_ns", "memory_full_ns",
 	"cpu_some_ns", "dirty_bytes", "writeback_bytes"], MACHINE_FIGURES = FIGURES.map(n => [n, n.endsWith("bytes")]);
 
 function load() {
-	const files = ["format", "unpack", "model", "select", "state", "findings", "panel_machine"].map(n => fs.readFileSync(path.join(folder, "script", n + ".js"), "utf8"));
+	const files = ["format", "unpack", "model", "select", "state", "findings", "panel_machine", "panel_callers"].map(n => fs.readFileSync(path.join(folder, "script", n + ".js"), "utf8"));
 	const context = vm.createContext({ atob, TextEncoder, URLSearchParams, MACHINE_FIGURES });
 	return vm.runInContext(files.join("\n") + `\n({ ${names.join(", ")} })`, context);
 }
@@ -158,6 +159,57 @@ test("machine: sums of a part, of levels the highest, and what is not known once
 	assert.deepEqual([of(0, 4).memory_some_ns, of(0, 4).cpu_ns, of(2, 3)], [null, 5000, null]);
 	assert.equal(page.machineWords(of(3, 4)), "CPU 0 % busy (system 0 %), 0 % waiting for storage; pressure: io 0 %, cpu 0 %; dirty 0 B, under writeback 0 B");
 	assert.equal(page.machineWords(of(2, 3)), "not known here");
+});
+
+/* main() calls save() and load(); save() synced and wrote, load() read, and three more functions that it calls did. */
+function withCallers() {
+	const data = dataOf(), none = [0, 0];
+	data.operations.push({ name: "meta rename", fs: "proc", is_async: false, is_pseudo: true, p99_ns: null });
+	data.callers = { words: ["the stacks of 5 operations were taken"], names: ["main [a]", "save [b]", "load [b]"],
+		operations: [{ op: "read", fs: "ext4" }, { op: "fsync", fs: "ext4" }, { op: "meta", fs: "proc" }],
+		nodes: pack([0, 0, ...none, /**/ 1, 1, ...none, /**/ 1, 2, 2, 1, 3, 600, 30, 0, 1, 20, 0, /**/ 2, 3, 1, 0, 2, 250, 3, 2, 0, 2, 5, 2, 1, 95]) };
+	return data;
+}
+
+test("callers: times are those below a function, by kind of operations and share", () => {
+	const data = withCallers(), m = page.modelOfReport(data), c = m.callers, s = page.stateOf(m), all = [true, true, true];
+	assert.deepEqual(c.nodes.map(n => [n.name, n.caller && n.caller.name, n.own.length, n.called]),
+		[["all functions", null, 0, 0], ["main [a]", "all functions", 0, 0], ["save [b]", "main [a]", 2, 0], ["load [b]", "main [a]", 1, 3]]);
+	const times = page.callersTimes(c, all, 2);
+	assert.deepEqual(times.map(t => [...t]), [[715, 285], [715, 285], [620, 30], [95, 255]]);
+	assert.deepEqual(page.callersTimes(c, [true, false, false], 2).map(t => [...t]), [[20, 255], [20, 255], [20, 0], [0, 255]]);
+	// widest first; what is narrow is one part with the functions that are not in the data
+	const below = (node, share, least) => page.callersBelow(c.nodes[node], times, all, share, least).map(p =>
+		[p.node ? p.node.name : p.n ? `${p.n} more` : c.operations[p.operation].text, page.sum(p.time)]);
+	assert.deepEqual(below(1, -1, 1), [["save [b]", 650], ["load [b]", 350]]);
+	assert.deepEqual(below(1, 1, 1).map(p => p[0]), ["load [b]", "save [b]"]);
+	assert.deepEqual(below(2, -1, 1), [["fsync ext4", 630], ["read ext4", 20]]);
+	assert.deepEqual(below(2, -1, 21), [["fsync ext4", 630], ["1 more", 20]]);
+	assert.deepEqual(below(3, -1, 1), [["read ext4", 250], ["3 more", 100]]);
+	assert.equal(page.callersFound(c, "A", n => page.sum(times[n.id])), 1000);
+	assert.equal(page.callersFound(c, "LOAD", n => page.sum(times[n.id])), 350);
+	assert.equal(page.callersFound(c, "x", n => page.sum(times[n.id])), 0);
+	assert.equal(page.modelOfReport(dataOf()).callers, null);
+	assert.deepEqual(page.callersOf({ words: [], names: [], operations: [], nodes: "AAAAAA==" }, 2).nodes.length, 1);
+	assert.equal(page.stateOfHash("#frame=3", m, data.shares).frame, 3);
+	for (const frame of ["4", "-1", "1e1", "x", "__proto__"])
+		assert.equal(page.stateOfHash("#frame=" + frame, m, data.shares).frame, 0);
+	assert.equal(page.hashOf({ ...s, frame: 3 }, m, data.shares), "frame=3");
+});
+
+test("callers: filters by operation apply, and words say which of the others do not", () => {
+	const m = page.modelOfReport(withCallers()), s = page.stateOf(m);
+	const chosen = (change, isWhole) => {
+		const { kinds, missing } = page.callersChosen(m.callers, { ...s, ...change }, m, isWhole !== false);
+		return [...kinds, missing];
+	};
+	assert.deepEqual(chosen({}), [true, true, false, ""]);
+	assert.deepEqual(chosen({ system: true }), [true, true, true, ""]);
+	assert.deepEqual(chosen({ filters: { operation: "read ext4" } }), [true, false, false, ""]);
+	assert.deepEqual(chosen({ filters: { operation: "meta rename proc" }, system: true }), [false, false, true, ""]);
+	assert.deepEqual(chosen({ filters: { operation: "uring read ext4" } }), [false, false, false, ""]);
+	assert.deepEqual(chosen({ filters: { file: "/x", operation: "read ext4" } }, false), [true, false, false,
+		"Stacks on this page have no time, no file: the picture shows the whole recording."]);
 });
 
 /* One second of a machine where each second has other processes and files; none in some seconds. */

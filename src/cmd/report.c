@@ -202,7 +202,7 @@ static int stacks_check(struct report *r, enum layer layer, struct reason *why)
 
 	if (name && other)
 		return reason_set(why, EXIT_USAGE, "%s and %s exclude one another", name, other);
-	r->sums.with_stacks = !other;
+	r->sums.with_stacks = !other || r->page.html;
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "show/page.h"
+#include "show/page_callers.h"
 #include "show/page_index.h"
 #include "show/page_maps.h"
 #include "show/page_pack.h"
@@ -164,6 +165,8 @@ static const struct member page_members[] = {
 	  .what = "where reads and writes of a file, or read and write requests of a disk went; "
 		  "those with most accesses first",
 	  .object = &map_object, .list = 1 },
+	{ "callers", MEMBER_OBJECT, .what = "functions of programs that made operations",
+	  .object = &page_callers_object, .only = "of a recording with user stacks" },
 	{}
 };
 static const struct object page_object = { NULL, "the data of a page", page_members };
@@ -182,8 +185,7 @@ struct page_json {
 	size_t examples; /* at most */
 };
 
-/* The shares with time, in the order of all bars, and their times. */
-static void pack_shares(struct pack *p, const uint64_t shares[SHARE_N])
+void page_shares_pack(struct pack *p, const uint64_t shares[SHARE_N])
 {
 	uint64_t set = 0;
 
@@ -216,7 +218,7 @@ static void pack_cell(struct pack *p, const struct cube_cell *cell, uint32_t bef
 	pack_uint(p, cell->bytes);
 	pack_uint(p, cell->max_ns);
 	pack_int(p, (int64_t)(cell->ended_ns - spread));
-	pack_shares(p, cell->shares);
+	page_shares_pack(p, cell->shares);
 }
 
 static int combo_order(const void *a, const void *b)
@@ -351,7 +353,7 @@ static int put_examples(struct page_json *w)
 		pack_numbers(&p, &n);
 		pack_uint(&p, one->tid);
 		pack_uint(&p, one->error);
-		pack_shares(&p, one->shares);
+		page_shares_pack(&p, one->shares);
 		before = one->begin_ns;
 	}
 	free(e.list);
@@ -704,6 +706,8 @@ static char *json_make(const struct page *p, const struct page_names *names, siz
 	err = err ? err : put_machine(&w);
 	err = err ? err : page_index_put(&w.index, &w.j);
 	err = err ? err : put_maps(&w);
+	if (!err && p->sn->stacks)
+		err = page_callers_put(&w.j, p->sn->stacks);
 	json_put_end(&w.j, '}');
 	page_index_done(&w.index);
 	if (!fclose(w.j.out.f) && !w.j.out.err && !err)

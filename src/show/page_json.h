@@ -9,14 +9,19 @@
 #include <stddef.h>
 
 #include "base/schema.h"
+#include "base/share.h"
 
 struct json;
+struct pack;
 struct page;
 struct page_names;
 
 /* Writes the members with words: strata, shares, kinds, lost_kinds, machine_figures. Every page
  * needs them. */
 void page_words(struct json *j);
+
+/* Packs the set of shares with time, in the order of all bars, and their times. */
+void page_shares_pack(struct pack *p, const uint64_t shares[SHARE_N]);
 
 extern const struct schema page_schema;
 

@@ -86,9 +86,7 @@ static const struct stack *stack_of(const struct stacks *s, const struct op_row 
 	return number && number <= s->n ? &s->stacks[number - 1] : NULL;
 }
 
-/* Writes why the callers beyond the last frame are not known. Returns false if the stack is whole.
- */
-static bool end_text(char *dst, size_t cap, const struct stack *s)
+bool stacks_end_caller(char *dst, size_t cap, const struct stack *s)
 {
 	const char *why = stack_end_reason(s->end);
 
@@ -118,7 +116,7 @@ static int tree_add(struct node *root, const struct stack *s, const struct op_ro
 		if (n)
 			node_add(n, r);
 	}
-	if (n && end_text(name, sizeof(name), s)) {
+	if (n && stacks_end_caller(name, sizeof(name), s)) {
 		n = node_below(n, name, 1);
 		if (n)
 			node_add(n, r);
@@ -287,47 +285,51 @@ static int put_tree(struct text_out *o, const struct breakdown_view *v, const st
 	return err ? err : p.err;
 }
 
-/* "all 1,789 stacks were taken", "estimated from 694 stacks of 1,789 operations: ..." */
-static void put_taken(struct text_out *o, const struct breakdown_view *v, const struct stacks *s)
+void stacks_taken_text(char *dst, size_t cap, const struct stacks *s)
 {
-	char text[320];
 	int n;
 
 	if (!s->sampled)
-		n = snprintf(text, sizeof(text), "the stacks of %s operations were taken",
+		n = snprintf(dst, cap, "the stacks of %s operations were taken",
 			     text_count(s->taken).s);
 	else
-		n = snprintf(text, sizeof(text),
+		n = snprintf(dst, cap,
 			     "functions are estimated from the stacks of %s of %s operations: a "
 			     "share of half is right within %.1f %%",
 			     text_count(s->taken).s, text_count(s->of).s, stacks_error(s, 0.5));
 	if (s->by_frame_pointers)
-		n += snprintf(text + n, sizeof(text) - n, "; %s by frame pointers in part",
+		n += snprintf(dst + n, cap - n, "; %s by frame pointers in part",
 			      text_count(s->by_frame_pointers).s);
 	if (s->lost)
-		n += snprintf(text + n, sizeof(text) - n, "; %s lost (%s)", text_count(s->lost).s,
+		n += snprintf(dst + n, cap - n, "; %s lost (%s)", text_count(s->lost).s,
 			      text_ns(s->lost_ns).s);
 	if (s->dropped)
-		n += snprintf(text + n, sizeof(text) - n, "; %s in no row: too many are different",
+		n += snprintf(dst + n, cap - n, "; %s in no row: too many are different",
 			      text_count(s->dropped).s);
 	if (s->nameless)
-		snprintf(text + n, sizeof(text) - n, "; names could not be looked up");
-	text_put(o, "\n");
-	view_wrap(o, v, text);
+		snprintf(dst + n, cap - n, "; names could not be looked up");
 }
 
-static void put_ends(struct text_out *o, const struct breakdown_view *v, const struct stacks *s)
+bool stacks_ended_text(char *dst, size_t cap, const struct stacks *s, unsigned int end)
 {
-	char text[192];
+	if (!stack_end_reason(end) || !s->ended[end])
+		return false;
+	snprintf(dst, cap, "%s stack%s ended early: %s", text_count(s->ended[end]).s,
+		 text_plural(s->ended[end]), stack_end_reason(end));
+	return true;
+}
 
-	for (unsigned int end = 0; end < STACK_END_N; end++) {
-		if (!stack_end_reason(end) || !s->ended[end])
-			continue;
-		snprintf(text, sizeof(text), "%s stack%s ended early: %s",
-			 text_count(s->ended[end]).s, text_plural(s->ended[end]),
-			 stack_end_reason(end));
-		view_wrap(o, v, text);
-	}
+/* How many stacks were taken, and how they ended. */
+static void put_words(struct text_out *o, const struct breakdown_view *v, const struct stacks *s)
+{
+	char text[STACKS_WORDS];
+
+	stacks_taken_text(text, sizeof(text), s);
+	text_put(o, "\n");
+	view_wrap(o, v, text);
+	for (unsigned int end = 0; end < STACK_END_N; end++)
+		if (stacks_ended_text(text, sizeof(text), s, end))
+			view_wrap(o, v, text);
 }
 
 int stacks_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
@@ -348,8 +350,7 @@ int stacks_put(struct text_out *o, const struct breakdown_view *v, const struct 
 				err = put_tree(o, v, s, &groups[i]);
 		free(groups);
 	}
-	put_taken(o, v, s);
-	put_ends(o, v, s);
+	put_words(o, v, s);
 	return err;
 }
 
@@ -369,7 +370,7 @@ static void put_folded(struct text_out *o, const struct stack *s, const struct o
 {
 	char name[NAME_BYTES];
 
-	if (end_text(name, sizeof(name), s))
+	if (stacks_end_caller(name, sizeof(name), s))
 		put_part(o, name);
 	for (unsigned int i = s->n; i--;) {
 		stack_frame_text(name, sizeof(name), s->frames[i], FRAME_NAME);

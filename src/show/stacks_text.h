@@ -14,6 +14,19 @@
 /* Half the width of the 95 % interval around a share of @part in [0, 1], in percent. */
 double stacks_error(const struct stacks *s, double part);
 
+enum { STACKS_WORDS = 320 }; /* room for each of the texts below */
+
+/* "the stacks of 1,789 operations were taken", or from how many functions are estimated, with the
+ * error. */
+void stacks_taken_text(char *dst, size_t cap, const struct stacks *s);
+
+/* "7 stacks ended early: ...". Returns false if none ended so, or if such stacks are whole. */
+bool stacks_ended_text(char *dst, size_t cap, const struct stacks *s, unsigned int end);
+
+/* Writes why the callers beyond the last frame are not known: "(caller unknown: ...)". Returns
+ * false if the stack is whole. */
+bool stacks_end_caller(char *dst, size_t cap, const struct stack *s);
+
 /* The callers of the operations with most time, if v->form.stacks; then how many stacks were taken,
  * how they ended, and the error of shares. Nothing if no stacks were taken. Returns 0 or -ENOMEM.
  */

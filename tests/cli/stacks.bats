@@ -173,6 +173,79 @@ recorded() {
 	(($(syncs_of "save_rows [store]") == 303))
 }
 
+# browsed PAGE [JAVASCRIPT]: what is in the page, as JSON in $tmp/seen
+browsed() {
+	CHROMIUM=$(command -v chromium) ACTIONS=${2:-} node tests/browser.js "$1" >"$tmp/seen"
+	command jq -e '.console == [] and .requests == []' "$tmp/seen"
+}
+
+@test "report --html: the widths of the picture of callers are the sums of report --folded" {
+	command -v chromium >/dev/null || skip "there is no chromium"
+	tests/engines playwright >"$tmp/fetched" 2>&1 ||
+		skip "playwright-core cannot be fetched: $(tail -n 1 "$tmp/fetched")"
+	recorded
+	expect 0 report --html "$dir/page.html" "$dir/r"
+	# each part with the functions above it, its time, and its part of the width; the path of a function ends with ";"
+	parts='show({ system: true });
+		const box = document.querySelector(".flame"), all = box.getBoundingClientRect().width, list = [];
+		const walk = (node, path) => {
+			const part = node.querySelector(":scope > .part"), name = part.title.replace(/: .*/, "");
+			const here = path + name.replace(/ \[[^[]*\]$/, "") + ";";
+			list.push({ path: here.replace(/^all functions;/, ""), ns: Number(part.dataset.v),
+				width: (part.getBoundingClientRect().width + 1) / all, letter: part.classList[1] });
+			node.querySelectorAll(":scope > .below > .node").forEach(n => walk(n, here));
+		};
+		walk(box.querySelector(":scope > .node"), "");
+		return { list, words: [...document.querySelectorAll("#callers li")].map(li => li.textContent) }'
+	browsed "$dir/page.html" "$parts"
+	"$iostrata" report --folded "$dir/r" >"$tmp/folded"
+	"$python" - "$tmp/seen" "$tmp/folded" <<-'END'
+		import collections, json, sys
+		seen = json.load(open(sys.argv[1]))["returned"]
+		sums, all = collections.Counter(), 0
+		for line in open(sys.argv[2]):
+		    path, ns = line.rsplit(" ", 1)
+		    frames = path.split(";")[:-1]
+		    all += int(ns)
+		    for i in range(len(frames) + 1):
+		        sums["".join(f + ";" for f in frames[:i])] += int(ns)
+		parts = [p for p in seen["list"] if len(p["letter"]) > 1 and " more;" not in p["path"]]
+		shares = [p for p in seen["list"] if len(p["letter"]) == 1]
+		wrong = [p for p in parts if sums[p["path"]] != p["ns"] or abs(p["ns"] / all - p["width"]) > 0.003]
+		assert not wrong, (all, wrong[:5], [sums[p["path"]] for p in wrong[:5]])
+		assert any("main;" + 9 * "down;" + "save_rows;fdatasync;fsync " in p["path"] for p in parts), parts
+		# the leaves are strata, of narrow parts, too
+		assert sum(p["ns"] for p in shares) == all, shares
+		assert all == seen["list"][0]["ns"]
+	END
+	command jq -e '.returned.words[0] | test("^the stacks of [0-9,]+ operations were taken")' "$tmp/seen"
+	# a click, keys and the address show a function alone; filters that stacks have not are named
+	browsed "$dir/page.html" '
+		const part = name => [...document.querySelectorAll(".flame button")].find(b => b.title.startsWith(name));
+		const wide = e => e.getBoundingClientRect().width;
+		const width = name => Math.round(100 * wide(part(name)) / wide(document.querySelector(".flame")));
+		part("save_index").click();
+		const clicked = [state.frame > 0, location.hash === "#frame=" + state.frame, width("save_index")];
+		const press = key => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+		part("save_index").focus();
+		press("ArrowDown");
+		const below = document.activeElement.title.startsWith("fdatasync");
+		press("ArrowUp");
+		press("Escape");
+		show({ find: "SAVE_", filters: { file: "/x" }, from: 0, to: model.bins[0].length });
+		return [...clicked, below, state.frame, document.querySelectorAll(".flame .found").length >= 2,
+			document.getElementById("callers").textContent.includes("have no time, no file: the picture shows")]'
+	command jq -e '.returned == [true, true, 100, true, 0, true, true]' "$tmp/seen" ||
+		{ command jq -c .returned "$tmp/seen"; false; }
+	# without stacks there is no trace of it
+	"$iostrata" record -o "$dir/none" -- true 2>"$tmp/err"
+	expect 0 report --html "$dir/none.html" "$dir/none"
+	browsed "$dir/none.html" 'return [document.getElementById("callers"), data.callers === undefined]'
+	command jq -e '.returned == [null, true]' "$tmp/seen"
+	expect 2 report --html "$tmp/no.html" --stacks "$dir/r"
+	says "--stacks and --html exclude one another"
+}
+
 has_bytes() { (($(stat -c %s "$1") > $2)); } # FILE BYTES
 
 @test "record --stacks: what is not recorded is told" {

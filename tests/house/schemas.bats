@@ -146,7 +146,7 @@ schemas() { # Python from stdin, with all schemas by their names
 }
 
 @test "schemas: JSON in unit tests is as its schema says" {
-	for test in breakdown capture funcs top; do
+	for test in breakdown capture funcs page top; do
 		make -s "build/unit/test_$test" >/dev/null
 		JSON_SEEN=$BATS_TEST_TMPDIR/$test "build/unit/test_$test" >"$BATS_TEST_TMPDIR/ignored" 2>&1
 		[[ -s $BATS_TEST_TMPDIR/$test ]]

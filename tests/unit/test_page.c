@@ -14,9 +14,11 @@
 #include "analyse/page_data.h"
 #include "base/json.h"
 #include "base/reason.h"
+#include "base/stacks.h"
 #include "capture/writer.h"
 #include "json_seen.h"
 #include "show/page.h"
+#include "show/page_callers.h"
 #include "show/page_index.h"
 #include "show/page_json.h"
 #include "show/page_pack.h"
@@ -326,13 +328,47 @@ static unsigned int count_of(const char *text, const char *what)
 	return n;
 }
 
+enum { LEAVES = 3001, STACK_OPS = 97 };
+
+/* main() calls LEAVES functions; the first one also calls a second level. Operation i took i ns,
+ * and has the stack i. */
+static struct stacks *stacks_made(struct stack_frame frames[LEAVES + 1])
+{
+	struct stacks *s = calloc(1, sizeof(*s));
+
+	s->n = s->n_ops = s->taken = s->of = LEAVES;
+	s->stacks = calloc(LEAVES, sizeof(*s->stacks));
+	s->ops = calloc(LEAVES, sizeof(*s->ops));
+	frames[LEAVES] = (struct stack_frame){ .function = "main" };
+	for (int i = 0; i < LEAVES; i++) {
+		struct stack *stack = &s->stacks[i];
+
+		frames[i].at = i;
+		stack->frames = calloc(3, sizeof(*stack->frames));
+		stack->frames[stack->n++] = &frames[i];
+		if (i % 2)
+			stack->frames[stack->n++] = &frames[LEAVES - 2];
+		stack->frames[stack->n++] = &frames[LEAVES];
+		s->ops[i] = row_of(OP_READ, 0, i + 1);
+		snprintf(s->ops[i].fs, sizeof(s->ops[i].fs), "fs%d", i % STACK_OPS);
+		s->ops[i].key.by[0] = i + 1;
+	}
+	s->stacks[7].end = STACK_MEMORY;
+	s->ended[STACK_MEMORY] = 1;
+	frames[5].function = "<script>\n\x1b";
+	return s;
+}
+
 static void json_keeps_to_its_limit(void **state)
 {
+	struct stack_frame *frames = calloc(LEAVES + 1, sizeof(*frames));
+	struct snapshot with_stacks = { .stacks = stacks_made(frames) };
 	const struct breakdown_view view = { .source.kernel = "6.1" };
 	char *const recordings[] = { "dir/made" };
 	struct page_data d;
 	struct page page = { .view = &view,
 			     .data = &d,
+			     .sn = &with_stacks,
 			     .begin_ns = 5000,
 			     .recordings = recordings,
 			     .n_recordings = 1 };
@@ -361,12 +397,15 @@ static void json_keeps_to_its_limit(void **state)
 	assert_non_null(strstr(json, "{\"letter\":\"C\",\"name\":\"cpu\",\"mostly\":\"on CPU\","
 				     "\"strata\":[\"syscall\",\"vfs\",\"fs\"]}"));
 	assert_non_null(strstr(json, "{\"code\":\"DE\",\"name\":\"erase\"}"));
+	assert_non_null(strstr(json, "\"callers\":{\"words\":[\"the stacks of 3,001 operations"));
 	json_seen(json);
 	free(json);
 	json = page_json(&page, &names, 200000, &shorter);
 	assert_true(shorter < 200000 && shorter < len);
 	json_seen(json);
 	free(json);
+	stacks_free(with_stacks.stacks);
+	free(frames);
 	snapshot_free(&files);
 	snapshot_free(&disks);
 	snapshot_free(&processes);
@@ -518,9 +557,119 @@ static void losses_are_at_their_times_and_none_is_lost(void **state)
 	page_data_done(&d);
 }
 
+/* Numbers of a member that are packed. */
+struct packed {
+	unsigned char bytes[1 << 18];
+	size_t n, at;
+};
+
+static void packed_read(struct packed *p, const char *json, const char *name)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	unsigned int bits = 0, n = 0;
+	char member[32];
+
+	*p = (struct packed){};
+	snprintf(member, sizeof(member), "\"%s\":\"", name);
+	json = strstr(json, member);
+	assert_non_null(json);
+	for (json += strlen(member); *json && strchr(digits, *json); json++) {
+		bits = bits << 6 | (unsigned int)(strchr(digits, *json) - digits);
+		n += 6;
+		if (n < 8)
+			continue;
+		n -= 8;
+		assert_true(p->n < sizeof(p->bytes));
+		p->bytes[p->n++] = bits >> n;
+	}
+}
+
+static uint64_t packed_next(struct packed *p)
+{
+	uint64_t n = 0;
+
+	for (int shift = 0;; shift += 7) {
+		assert_true(p->at < p->n);
+		n |= (uint64_t)(p->bytes[p->at] & 127) << shift;
+		if (p->bytes[p->at++] < 128)
+			return n;
+	}
+}
+
+/* The sum of the times of a node by kind of operations, of which there are @kinds. */
+static uint64_t times_next(struct packed *p, size_t kinds)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t n = packed_next(p); n; n--) {
+		assert_true(packed_next(p) < kinds);
+		for (uint64_t set = packed_next(p); set; set &= set - 1)
+			sum += packed_next(p);
+	}
+	return sum;
+}
+
+static void callers_lose_no_time_whatever_the_number_of_functions(void **state)
+{
+	struct stack_frame *frames = calloc(LEAVES + 1, sizeof(*frames));
+	struct packed *p = calloc(1, sizeof(*p));
+	struct stacks *s = stacks_made(frames);
+	uint64_t own = 0, more = 0, folded = 0, n = 0, called;
+	struct json j = {};
+	char *text = NULL;
+	size_t len;
+
+	(void)state;
+	j.out.f = open_memstream(&text, &len);
+	assert_int_equal(page_callers_put(&j, s), 0);
+	fclose(j.out.f);
+	packed_read(p, text, "nodes");
+	for (; p->at < p->n; n++) {
+		assert_true(packed_next(p) <= n); /* the caller is before */
+		packed_next(p);
+		own += times_next(p, CALLERS_OPERATIONS);
+		called = packed_next(p);
+		folded += called;
+		more += called ? times_next(p, CALLERS_OPERATIONS) : 0;
+	}
+	assert_int_equal(n, CALLERS_MOST);
+	assert_int_equal(own + more, (uint64_t)LEAVES * (LEAVES + 1) / 2);
+	/* those left out are narrow: each took less than any in the tree, main() and its callee
+	 * have theirs */
+	assert_true(folded >= LEAVES + 1 - CALLERS_MOST && more < own);
+	assert_non_null(strstr(text, "\"1 stack ended early: "));
+	assert_non_null(strstr(text, "{\"op\":null,\"fs\":null}"));
+	assert_null(strstr(text, "\x1b"));
+	free(text);
+	free(p);
+	stacks_free(s);
+	free(frames);
+}
+
+static void callers_without_stacks_are_words(void **state)
+{
+	struct stacks *s = calloc(1, sizeof(*s));
+	struct json j = {};
+	char *text = NULL;
+	size_t len;
+
+	(void)state;
+	j.out.f = open_memstream(&text, &len);
+	assert_int_equal(page_callers_put(&j, s), 0);
+	fclose(j.out.f);
+	assert_string_equal(text,
+			    "\"callers\":{\"words\":[\"the stacks of 0 operations were taken\"],"
+			    "\"operations\":[],\"names\":[],\"nodes\":\"AAAAAA==\"}");
+	free(text);
+	stacks_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(callers_lose_no_time_whatever_the_number_of_functions),
+		cmocka_unit_test(callers_without_stacks_are_words),
 		cmocka_unit_test(sums_lose_no_operation_whatever_the_number_of_keys),
 		cmocka_unit_test(files_at_one_path_keep_their_rows),
 		cmocka_unit_test(calls_are_rows_and_kinds_are),

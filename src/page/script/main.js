@@ -96,6 +96,8 @@ function panelsMake() {
 	panels.push(tablePanel(who), longestPanel(longest));
 	if (!model.live)
 		panels.push(treePanel(section("tree")));
+	if (model.callers)
+		panels.push(callersPanel(section("callers")));
 	if (model.disks.length || model.live)
 		panels.push(requestsPanel(section("disks")));
 	if (data.offsets && data.offsets.length)

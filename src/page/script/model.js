@@ -11,6 +11,7 @@
 // disks       name, and for each kind of requests and bin the sums
 // losses      by bin: how many of each kind of losses, or null
 // machine     by bin: ns and each figure of the machine, null where not known; null: the recording has none
+// callers     functions of programs, from user stacks; null: the recording has none
 
 const KEYS = ["operation", "call", "file", "directory", "process", "pid", "disk", "cgroup"];
 const OTHER_FILES = "(other files)", OTHER_PROCESSES = "(other processes)", UNKNOWN = "?";
@@ -184,5 +185,6 @@ function modelOfReport(data) {
 		examples: examplesOf(data, names, shares), latencies: latenciesOf(data, names, bins.length),
 		disks: disksOf(data, names, bins.length), losses: lossesOf(data, bins.length),
 		machine: data.machine === null ? null : machineOf(data, bins.length), label: null,
+		callers: data.callers ? callersOf(data.callers, shares) : null,
 	};
 }

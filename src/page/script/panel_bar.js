@@ -55,7 +55,7 @@ function barPanel(parent) {
 		const words = lossWords(model.losses, LOST_KINDS, selected.first, selected.end);
 		lost.textContent = words && `lost at the times marked: ${words}`;
 		list.replaceChildren(...chips());
-		whole.hidden = selected.isWhole && !list.childElementCount && !state.open && !state.find;
+		whole.hidden = selected.isWhole && !list.childElementCount && !state.open && !state.find && !state.frame;
 		system.checked = state.system;
 	} };
 }

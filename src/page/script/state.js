@@ -9,11 +9,12 @@
 // open        the id of an operation, or ""
 // by          the key of the table
 // find        text that the table's rows have
+// frame       the number of the function of user stacks that is on top; 0: all
 // system      whether operations on pseudo file systems are shown
 
 function stateOf(model) {
 	return { from: model.begin, to: model.end, filters: {}, share: -1, row: "", cell: null, open: "", by: "operation", find: "",
-		system: false };
+		frame: 0, system: false };
 }
 
 function hashOf(state, model, shares) {
@@ -32,6 +33,8 @@ function hashOf(state, model, shares) {
 		words.set("cell", state.cell.join("-"));
 	if (state.by !== "operation")
 		words.set("by", state.by);
+	if (state.frame)
+		words.set("frame", String(state.frame));
 	if (state.system)
 		words.set("system", "1");
 	return words.toString();
@@ -52,6 +55,7 @@ function stateOfHash(hash, model, shares) {
 		state[name] = words.get("show-" + name) || "";
 	state.cell = two("cell");
 	state.by = KEYS.includes(words.get("by")) ? words.get("by") : "operation";
+	state.frame = /^\d{1,5}$/.test(words.get("frame") || "") && model.callers?.nodes[words.get("frame")] ? Number(words.get("frame")) : 0;
 	state.system = words.get("system") === "1";
 	return state;
 }
