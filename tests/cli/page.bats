@@ -233,6 +233,21 @@ same() {
 	grep -q '&lt;script&gt; 10' "$page"
 }
 
+@test "page: callers with hostile names stay text, and their leaves have the sum of report --folded" {
+	need_browser
+	"$BATS_FILE_TMPDIR/records" -x -t "$tmp/t.ios" 10007
+	expect 0 report --html "$tmp/t.html" "$tmp/t.ios"
+	browse "$tmp/t.html" 'show({ system: true });
+		const leaves = [...document.querySelectorAll(".flame .part")].filter(p => p.classList[1].length === 1);
+		const names = [...document.querySelectorAll(".flame .frame")].map(p => p.title);
+		return [sum(leaves.map(p => Number(p.dataset.v))), document.querySelectorAll(".flame script").length,
+			names.some(n => n.includes("\\x1b[31mred]")), names.every(n => !/[\0-\x1f]/.test(n)),
+			names.some(n => n.startsWith("(caller unknown: "))]'
+	sum=$("$iostrata" report --folded "$tmp/t.ios" | awk '{ sum += $NF } END { printf "%d", sum }')
+	((sum > 0))
+	[[ $(seen .returned) == "[$sum,0,true,true,true]" ]] || { seen .returned; false; }
+}
+
 @test "page: the table sorts, finds and copies" {
 	need_browser
 	browse "$page" "$(by file)"'
