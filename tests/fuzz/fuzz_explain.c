@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as a recording whose slow operations are explained: findings, or one error; no figure
- * is NaN. */
+/* Any bytes as a recording whose slow operations are explained, alone and as those of several
+ * hosts: findings, or one error; no figure is NaN. */
 #include "made.h"
 
 #include <math.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include "analyse/explain.h"
+#include "analyse/fleet.h"
 #include "base/reason.h"
 #include "show/explain.h"
+#include "show/fleet.h"
 
 static char *no_command(const void *arg, const struct explain_finding *f)
 {
@@ -43,6 +46,67 @@ static void explain(FILE *f, const struct explain_conf *conf)
 	explain_done(&e);
 }
 
+enum { HOSTS = 5, CUT = 101 };
+
+static char *no_fleet_command(const void *arg, const struct fleet_finding *f)
+{
+	(void)arg;
+	return strdup(f->text);
+}
+
+static void fleet_show(const struct fleet *f, const struct explain_conf *conf, char *const *names)
+{
+	const struct fleet_view v = { .f = f,
+				      .sums = { .e = &f->sums,
+						.conf = conf,
+						.condition = "fuzz>1",
+						.noun = "operations",
+						.detail = true },
+				      .names = names,
+				      .command = no_fleet_command };
+	static FILE *out;
+
+	if (!out)
+		out = fopen("/dev/null", "w");
+	for (size_t i = 0; i < f->n_findings; i++)
+		CHECK(f->findings[i].p >= 0 && f->findings[i].p <= 1 &&
+		      f->findings[i].slow <= f->sums.n_slow && f->findings[i].n <= f->sums.n);
+	for (size_t i = 0; i < f->n_hosts; i++)
+		for (size_t c = 0; c < f->hosts[i].n_cells; c++)
+			CHECK(f->hosts[i].cells[c].n <= f->hosts[i].n &&
+			      f->hosts[i].cells[c].slow <= f->hosts[i].slow);
+	CHECK(!fleet_text(out, &v) && !fleet_json(out, &v));
+}
+
+/* The recording as that of several hosts, each with a bit less of it. */
+static void explain_hosts(FILE *f, const struct explain_conf *conf)
+{
+	static char all[1 << 20], text[HOSTS][32];
+	const struct fleet_conf of = { .explain = *conf };
+	struct fleet fleet = {};
+	struct reason why = {};
+	char *names[HOSTS];
+	int fds[HOSTS];
+	ssize_t n;
+
+	rewind(f);
+	n = fread(all, 1, sizeof(all), f);
+	for (int i = 0; i < HOSTS; i++) {
+		fds[i] = memfd_create("host", 0);
+		CHECK(fds[i] >= 0 && write(fds[i], all, n) == n);
+		n -= n > CUT ? CUT : 0;
+		snprintf(text[i], sizeof(text[i]), "/proc/self/fd/%d", fds[i]);
+		names[i] = text[i];
+	}
+	if (fleet_read(&fleet, names, HOSTS, &of, &why))
+		CHECK(why.exit && why.error[0]);
+	else
+		fleet_show(&fleet, conf, names);
+	fleet_done(&fleet);
+	for (int i = 0; i < HOSTS; i++)
+		close(fds[i]);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct explain_conf conf = { .percentile = size % 3 ? 90 : 0,
@@ -56,6 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	f = recording_make(data, size);
 	explain(f, &conf);
+	explain_hosts(f, &conf);
 	fclose(f);
 	return 0;
 }
