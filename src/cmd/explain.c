@@ -307,7 +307,7 @@ static int explain(int argc, char **argv)
 		status = cmd_fail(&why);
 	else
 		status = o.file ? explain_file(&o) : explain_hosts(&o);
-	if (!status && o.is_unread)
+	if (!status && o.is_refused)
 		status = EXIT_FAILED;
 	explain_done(&o.result);
 	explain_files_done(&o);

@@ -21,7 +21,7 @@ struct explain_cmd {
 	char **files; /* owned, with the names */
 	size_t n_files;
 	const char *file; /* the only one */
-	bool is_unread;   /* something in a directory could not be read: it was told */
+	bool is_refused;  /* something in a directory could not be read: it was told */
 	struct condition condition;
 	struct explain_conf conf;
 	struct explain result;

@@ -21,14 +21,14 @@
 enum {
 	LEVELS_OPEN = 16,
 	MAGIC = 8,
-	UNREAD_TOLD = 5, /* files and directories that cannot be read, one by one */
+	REFUSED_TOLD = 5, /* files and directories that cannot be read, one by one */
 };
 
 /* The files found so far. nftw() has no argument for its function. */
 static struct found {
 	char **list;
 	size_t n, cap;
-	uint64_t unread; /* files and directories that cannot be read */
+	uint64_t refused; /* files and directories that cannot be read */
 } found;
 
 static int file_add(const char *name)
@@ -43,24 +43,24 @@ static int file_add(const char *name)
 }
 
 /* Tells of @path, which may be, or have, a recording. */
-static void unread_tell(const char *path, int err)
+static void refused_tell(const char *path, int err)
 {
 	struct reason why;
 
-	if (err == ENOENT || found.unread++ >= UNREAD_TOLD)
+	if (err == ENOENT || found.refused++ >= REFUSED_TOLD)
 		return;
 	reason_set(&why, EXIT_FAILED, "cannot read '%.200s': %s", path, strerror(err));
 	cmd_fail(&why);
 }
 
-static void unread_tell_more(void)
+static void refused_tell_more(void)
 {
 	struct reason why;
 
-	if (found.unread <= UNREAD_TOLD)
+	if (found.refused <= REFUSED_TOLD)
 		return;
 	reason_set(&why, EXIT_FAILED, "cannot read %llu more files and directories",
-		   (unsigned long long)(found.unread - UNREAD_TOLD));
+		   (unsigned long long)(found.refused - REFUSED_TOLD));
 	cmd_fail(&why);
 }
 
@@ -76,7 +76,7 @@ static int file_look(const char *path, const struct stat *st, int type, struct F
 		return 0;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	if (fd < 0) {
-		unread_tell(path, errno);
+		refused_tell(path, errno);
 		return 0;
 	}
 	is = read(fd, magic, sizeof(magic)) == sizeof(magic) && !memcmp(magic, "iostrata", MAGIC);
@@ -122,8 +122,8 @@ int explain_files_set(struct explain_cmd *o, char *const *given, int n, struct r
 		else if (file_add(given[i]))
 			err = reason_no_memory(why);
 	}
-	unread_tell_more();
-	o->is_unread = found.unread;
+	refused_tell_more();
+	o->is_refused = found.refused;
 	o->files = found.list;
 	o->n_files = found.n;
 	o->file = n == 1 && found.n == 1 ? found.list[0] : NULL;
