@@ -436,14 +436,47 @@ static int replay(struct top *t, char **command)
 	});
 }
 
+/* Copies of the arguments, which the parser moves and cuts; NULL without memory. Release with
+ * free(). */
+static char **args_copy(int argc, char **argv)
+{
+	size_t pointers = (argc + 1) * sizeof(char *), bytes = pointers;
+	char **copies, *at;
+
+	for (int i = 0; i < argc; i++)
+		bytes += strlen(argv[i]) + 1;
+	copies = malloc(bytes);
+	if (!copies)
+		return NULL;
+	at = (char *)copies + pointers;
+	for (int i = 0; i < argc; i++) {
+		copies[i] = at;
+		at = stpcpy(at, argv[i]) + 1;
+	}
+	copies[argc] = NULL;
+	return copies;
+}
+
+/* Whether the arguments name a recording; then it is shown, with the exit code in @ret. */
+static bool replayed(struct top *t, int argc, char **argv, int *ret)
+{
+	char **copies = args_copy(argc, argv);
+	struct opts_result res;
+	bool is_file = copies && !opts_parse(&table, argc, copies, t, &res) && t->file;
+
+	if (is_file)
+		*ret = replay(t, res.command);
+	free(copies);
+	return is_file;
+}
+
 static int top(int argc, char **argv)
 {
 	struct top t = { .io.report = report, .sort = "bytes", .max_rows = 20 }, look = t;
-	struct opts_result res;
-	int status = opts_parse(&table, argc, argv, &look, &res);
+	int status;
 
-	if (!status && look.file)
-		return replay(&look, res.command);
+	if (replayed(&look, argc, argv, &status))
+		return status;
 	status = run_main(&t.io.run, &ops, &cmd_top, argc, argv);
 
 	screen_close();
