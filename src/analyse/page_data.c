@@ -191,12 +191,13 @@ static void disk_map_add(struct page_data *d, const struct stored_request *rq, u
 	offset_map_add(m->map, at_ns, rq->op == RQ_WRITE, rq->sector << 9, rq->bytes);
 }
 
-/* The key of the row of @f: one for all files made one after another at one path. */
+/* The key of the row of @f: one for all files made one after another at one path. A file that is
+ * known by its path alone stays one, as its name has no inode. */
 static void file_by(unsigned long long by[2], const struct catalog_file *f)
 {
 	bool whole = f->len && f->flags & STORED_FILE_COMPLETE;
 
-	by[0] = whole ? (unsigned int)f->key : f->key;
+	by[0] = whole && !FILE_KEY_IS_PATH(f->key) ? (unsigned int)f->key : f->key;
 	by[1] = whole && f->ino ? f->path : f->ino;
 }
 

@@ -107,8 +107,8 @@ static int name_bdev(struct known_file *f)
 	return 0;
 }
 
-/* By path, place, inode and generation; files with an inode first, those whose directory is not
- * known last. */
+/* By path, place, inode and generation; files with an inode first, those whose directory or file
+ * system is not known last. */
 static int compare(const void *a, const void *b)
 {
 	const struct known_file *x = *(struct known_file *const *)a;
@@ -119,6 +119,8 @@ static int compare(const void *a, const void *b)
 		order = is_by_path(x) - is_by_path(y);
 	if (!order && is_by_path(x))
 		order = !x->directory - !y->directory;
+	if (!order && is_by_path(x))
+		order = !FILE_KEY_DEV(x->by[0]) - !FILE_KEY_DEV(y->by[0]);
 	if (!order)
 		order = compare_u64(FILE_KEY_DEV(x->by[0]), FILE_KEY_DEV(y->by[0]));
 	if (!order)
@@ -153,7 +155,7 @@ static void path_share(struct known_file **list, size_t n)
 	for (size_t i = 1; i < n; i++) {
 		struct known_file *last = list[i - 1], *f = list[i];
 
-		if (same_place(last, f)) {
+		if (same_place(last->first, f)) {
 			f->first = last->first;
 			f->first->more += !is_by_path(f);
 			f->first->missing &= f->missing;

@@ -235,6 +235,10 @@ static void files_known_by_their_path_join_those_with_an_inode(void **state)
 		  false,
 		  NULL,
 		  "(path not read)" },
+		/* as a recording has them: no directory with a path */
+		{ { FILE_KEY(DEV, 0, 7), 13 }, 1, false, "c", "/c" },
+		{ { FILE_KEY(0, 0, GENERATION_OF_PATH), 1021 }, 0, false, "c", "/c" },
+		{ { FILE_KEY(DEV, 0, GENERATION_OF_PATH), 1031 }, 0, false, "c", "/c" },
 	};
 	enum { N = sizeof(cases) / sizeof(*cases) };
 	struct snapshot sn = { .n_ops = N, .ops = calloc(N, sizeof(*sn.ops)) };
@@ -248,11 +252,14 @@ static void files_known_by_their_path_join_those_with_an_inode(void **state)
 		path_read(&n, cases[i].by, cases[i].path, cases[i].missing, cases[i].directory);
 	}
 	assert_int_equal(filenames_name(&n, &sn), 0);
-	assert_int_equal(sn.n_ops, 3);
+	assert_int_equal(sn.n_ops, 4);
 	for (size_t i = 0; i < sn.n_ops; i++) {
 		const char *by = sn.ops[i].by;
 
-		assert_int_equal(sn.ops[i].count, *by == '(' ? 1 : by[1] == 'a' ? 4 : 2);
+		assert_int_equal(sn.ops[i].count, *by == '('     ? 1
+						  : by[1] == 'a' ? 4
+						  : by[1] == 'c' ? 3
+								 : 2);
 		if (by[1] == 'a')
 			assert_int_equal(sn.ops[i].key.by[1], 12);
 		for (int j = 0; j < N; j++)
