@@ -42,6 +42,16 @@ void stack_frame_text(char *dst, size_t cap, const struct stack_frame *f, enum f
 		snprintf(dst + n, cap - n, " [%s]", f->library);
 }
 
+uint64_t stacks_ops(const struct snapshot *sn)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < sn->n_ops; i++)
+		if (sn->ops[i].key.op < OP_N && STACK_KINDS >> sn->ops[i].key.op & 1)
+			n += sn->ops[i].count;
+	return n;
+}
+
 void stacks_free(struct stacks *s)
 {
 	if (!s)

@@ -14,6 +14,7 @@
 #include "event.h"
 
 struct op_row;
+struct snapshot;
 
 /* A named frame. */
 struct stack_frame {
@@ -61,6 +62,9 @@ const char *stack_end_reason(unsigned int end);
 enum frame_form { FRAME_NAME, FRAME_LIBRARY, FRAME_LINE };
 
 void stack_frame_text(char *dst, size_t cap, const struct stack_frame *f, enum frame_form form);
+
+/* The number of operations in @sn of kinds that can have stacks. */
+uint64_t stacks_ops(const struct snapshot *sn);
 
 /* Frees all but the frames. */
 void stacks_free(struct stacks *s);

@@ -236,17 +236,6 @@ int recorded_stacks_end(struct recorded_stacks *s, const struct recording *rec)
 	return 0;
 }
 
-/* The number of operations of kinds with stacks. */
-static uint64_t ops_counted(const struct snapshot *sn)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < sn->n_ops; i++)
-		if (sn->ops[i].key.op < OP_N && STACK_KINDS >> sn->ops[i].key.op & 1)
-			n += sn->ops[i].count;
-	return n;
-}
-
 int recorded_stacks_take(struct recorded_stacks *s, const struct replay *replay,
 			 struct snapshot *sn)
 {
@@ -263,7 +252,7 @@ int recorded_stacks_take(struct recorded_stacks *s, const struct replay *replay,
 	to->by_frame_pointers = s->by_frame_pointers;
 	to->lost = s->lost;
 	to->lost_ns = s->lost_ns;
-	to->of = ops_counted(sn);
+	to->of = stacks_ops(sn);
 	for (size_t i = 0; i < to->n_ops; i++)
 		to->ops[i].missing_layers = replay_missing_layers(replay, &to->ops[i]);
 	sn->stacks = to;

@@ -156,17 +156,6 @@ static int name_frame(void *arg, unsigned long long frame, struct frame_name *re
 	return stack_deputy_name(&r->deputy, frame, ret_name, on_table, r);
 }
 
-/* The number of operations of kinds with stacks in the programs' rows. */
-static uint64_t ops_counted(const struct snapshot *sn)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < sn->n_ops; i++)
-		if (sn->ops[i].key.op < OP_N && STACK_KINDS >> sn->ops[i].key.op & 1)
-			n += sn->ops[i].count;
-	return n;
-}
-
 int stack_run_take(struct stack_run *r, struct snapshot *sn)
 {
 	struct stacks *s;
@@ -179,7 +168,7 @@ int stack_run_take(struct stack_run *r, struct snapshot *sn)
 	r->err = 0;
 	if (err)
 		return err;
-	s->of = ops_counted(sn);
+	s->of = stacks_ops(sn);
 	s->lost = session_stacks_lost(r->session, &s->lost_ns);
 	for (size_t i = 0; i < s->n_ops; i++)
 		s->ops[i].missing_layers = session_missing_layers(r->session, &s->ops[i]);
