@@ -61,7 +61,7 @@ struct judge {
 	double limit;  /* for a single p */
 };
 
-/* What a test says. */
+/* The result of a test: Student's t, and the probability of at least this t by chance. */
 struct verdict {
 	double t, p;
 };

@@ -51,9 +51,9 @@ enum machine_figure { MACHINE_LOAD_LIST(MACHINE_FIGURE) MACHINE_FIGURES };
 #undef MACHINE_FIGURE
 
 struct machine_load {
-	uint64_t ns;                      /* length of the interval; 0: nothing is known */
-	uint64_t known;                   /* set of 1 << enum machine_source */
-	uint64_t figure[MACHINE_FIGURES]; /* 0 where not known */
+	uint64_t ns;    /* length of the interval; 0 if no figure of it is known */
+	uint64_t known; /* set of 1 << enum machine_source */
+	uint64_t figure[MACHINE_FIGURES]; /* 0 if its source is not in .known */
 };
 
 const char *machine_figure_name(unsigned int figure);

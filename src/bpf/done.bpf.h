@@ -248,7 +248,8 @@ static __always_inline bool op_take(struct op *op, const struct op_end *end)
 }
 
 /* Current's operation @t->op is done: it returned @ret and took @total ns, @cpu of them on the CPU.
- * @call: of its row; 0: its row is for all calls of the kind. @single_writer: see op_keep().
+ * @call: the system call of its row, or 0 if the row counts all calls of the kind. @single_writer:
+ * see op_keep().
  * Returns whether its user stack is to be taken. */
 static __always_inline bool op_done(struct task_state *t, u64 total, const u64 cpu[ST_FS + 1],
 				    long ret, u32 call, bool single_writer)

@@ -26,9 +26,9 @@ struct split {
 
 /* The properties of a file that a row needs. */
 struct file_info {
-	/* struct file *, only to read names: may be freed; 0: no file. With @mode 0: only the
-	 * member f_path is there, and is the place where the look-up of a path ended, struct walk
-	 */
+	/* The address of the struct file, to read names from: the kernel may have freed it. 0 if
+	 * there is no file. If mode is 0, it points to the member at of a struct walk, which
+	 * stands where a struct file has f_path. */
 	u64 file;
 	u64 fs;
 	u64 ino; /* ino, dev and direct: only with conf.file_details */
@@ -435,7 +435,7 @@ struct {
 	__type(value, struct interrupted);
 } interrupted SEC(".maps");
 
-/* What an operation in progress notes in addition to its state. */
+/* The segments of an operation in progress, and the thread to which its wait was due. */
 struct op_list {
 	struct sent_by by;
 	struct segments segments;

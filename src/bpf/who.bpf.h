@@ -72,8 +72,8 @@ static __always_inline u32 who_at(const u64 at[2])
 	return who ? who : WHO_WAKER;
 }
 
-/* Who ended the sleep of @t at @wake, by the rules of task_charge_sleep(). @ret_ns: how long the
- * sleep was due to it. */
+/* The kind of waker that ended the sleep of @t at @wake, an enum who, by the rules of
+ * task_charge_sleep(). @ret_ns: the part of the sleep that was due to this waker. */
 static __always_inline u32 who_of_sleep(const struct task_state *t, u64 wake, u64 *ret_ns)
 {
 	const struct waking *w = &t->waking;
@@ -138,8 +138,8 @@ static __always_inline void who_note(struct task_state *t, struct task_struct *p
 
 enum { RUN_LEAST_NS = 500000 };
 
-/* What ran on a CPU. Its switches write it, one at a time. CPUs further apart than MARK_SLOTS share
- * one, and may name each other's threads. */
+/* The last thread that ran on a CPU for RUN_LEAST_NS. Only switches on this CPU write it, and they
+ * come one after the other. CPUs MARK_SLOTS apart share one, and may name each other's threads. */
 struct cpu_run {
 	u64 since; /* the last switch */
 	u64 to;    /* the last run of RUN_LEAST_NS ended */

@@ -587,7 +587,7 @@ int filters_resolve(const struct filters *f, struct filter_lists *lists, struct 
 		return reason_set(why, EXIT_USAGE,
 				  "--all-faults is about page faults, but --op leaves them out");
 	if (f->op_requests && !f->op_names.n)
-		return reason_set(why, EXIT_USAGE, "--op-requests is for --op");
+		return reason_set(why, EXIT_USAGE, "--op-requests needs --op");
 	return lists_fill(f, lists, why);
 }
 

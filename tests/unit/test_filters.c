@@ -244,7 +244,7 @@ static void requests_of_operations_need_op(void **state)
 	(void)state;
 	assert_int_equal(
 		resolve((struct filters){ .op_requests = true, .op_names = { { "read" }, 1 } }), 0);
-	refused((struct filters){ .op_requests = true }, EXIT_USAGE, "--op-requests is for --op",
+	refused((struct filters){ .op_requests = true }, EXIT_USAGE, "--op-requests needs --op",
 		"");
 }
 
