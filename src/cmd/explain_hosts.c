@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "cmd/explain.h"
 #include "run/cmd.h"
+#include "run/run.h"
 #include "show/fleet.h"
 
 enum {
@@ -24,21 +25,30 @@ enum {
 	REFUSED_TOLD = 5, /* files and directories that cannot be read, one by one */
 };
 
+struct found_file {
+	char *name;
+	dev_t dev; /* with .ino, the identity of the file */
+	ino_t ino; /* 0: not known */
+};
+
 /* The files found so far. nftw() has no argument for its function. */
 static struct found {
-	char **list;
+	struct found_file *list;
 	size_t n, cap;
 	uint64_t refused; /* files and directories that cannot be read */
 } found;
 
-static int file_add(const char *name)
+/* Adds a file. @st is NULL if there is none. Returns 0 or -1. */
+static int file_add(const char *name, const struct stat *st)
 {
+	struct found_file file = { .dev = st ? st->st_dev : 0, .ino = st ? st->st_ino : 0 };
+
 	if (list_reserve((void **)&found.list, &found.cap, found.n, sizeof(*found.list)))
 		return -1;
-	found.list[found.n] = strdup(name);
-	if (!found.list[found.n])
+	file.name = strdup(name);
+	if (!file.name)
 		return -1;
-	found.n++;
+	found.list[found.n++] = file;
 	return 0;
 }
 
@@ -64,7 +74,8 @@ static void refused_tell_more(void)
 	cmd_fail(&why);
 }
 
-/* Adds a file that begins as recordings do. It may be replaced by a pipe meanwhile. */
+/* Adds a file that begins as recordings do. It may be replaced by a pipe meanwhile. Returns 1 after
+ * Ctrl-C, which ends the scan. */
 static int file_look(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	char magic[MAGIC];
@@ -72,6 +83,8 @@ static int file_look(const char *path, const struct stat *st, int type, struct F
 	int fd;
 
 	(void)ftw;
+	if (interrupt_came())
+		return 1;
 	if (type == FTW_D || type == FTW_SL || (type == FTW_F && !S_ISREG(st->st_mode)))
 		return 0;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
@@ -81,12 +94,12 @@ static int file_look(const char *path, const struct stat *st, int type, struct F
 	}
 	is = read(fd, magic, sizeof(magic)) == sizeof(magic) && !memcmp(magic, "iostrata", MAGIC);
 	close(fd);
-	return is ? file_add(path) : 0;
+	return is ? file_add(path, st) : 0;
 }
 
 static int name_compare(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return strcmp(((const struct found_file *)a)->name, ((const struct found_file *)b)->name);
 }
 
 /* Adds the recordings in directory @name and below, in the order of their names. Links below are
@@ -95,13 +108,17 @@ static int directory_add(const char *name, struct reason *why)
 {
 	size_t before = found.n, len = strlen(name);
 	char path[PATH_MAX], to[1];
+	int got;
 
 	while (len > 1 && name[len - 1] == '/')
 		len--;
 	snprintf(path, sizeof(path) - 2, "%.*s", (int)len, name);
 	if (readlink(path, to, sizeof(to)) >= 0)
 		strcat(path, "/.");
-	if (nftw(path, file_look, LEVELS_OPEN, FTW_PHYS))
+	got = nftw(path, file_look, LEVELS_OPEN, FTW_PHYS);
+	if (got > 0)
+		return reason_set(why, EXIT_FAILED, "interrupted");
+	if (got)
 		return reason_set(why, EXIT_FAILED, "cannot read directory '%.200s': %s", name,
 				  strerror(errno));
 	if (found.n == before)
@@ -110,23 +127,63 @@ static int directory_add(const char *name, struct reason *why)
 	return 0;
 }
 
+/* The file before @list[@i] that is the same file, or NULL. */
+static const struct found_file *same_before(size_t i)
+{
+	const struct found_file *f = &found.list[i];
+
+	for (size_t j = 0; j < i && f->ino; j++)
+		if (found.list[j].ino == f->ino && found.list[j].dev == f->dev)
+			return &found.list[j];
+	return NULL;
+}
+
+static void same_tell(const char *first, const char *name)
+{
+	char safe[TEXT_SAFE_CAP(200)], safe_first[TEXT_SAFE_CAP(200)];
+
+	text_safe_n(safe, sizeof(safe), name, strnlen(name, 200));
+	text_safe_n(safe_first, sizeof(safe_first), first, strnlen(first, 200));
+	cmd_say("'%s' and '%s' are the same file, and count once", safe_first, safe);
+}
+
+/* Gives @o the names that were found, one for each file. Returns 0 or -1. */
+static int names_take(struct explain_cmd *o)
+{
+	const struct found_file *first;
+
+	o->files = calloc(found.n + 1, sizeof(*o->files));
+	for (size_t i = 0; i < found.n; i++) {
+		first = o->files ? same_before(i) : NULL;
+		if (first)
+			same_tell(first->name, found.list[i].name);
+		if (first || !o->files)
+			free(found.list[i].name);
+		else
+			o->files[o->n_files++] = found.list[i].name;
+	}
+	free(found.list);
+	return o->files ? 0 : -1;
+}
+
 int explain_files_set(struct explain_cmd *o, char *const *given, int n, struct reason *why)
 {
 	struct stat st;
-	int err = 0;
+	int err = 0, got;
 
 	found = (struct found){};
 	for (int i = 0; i < n && !err; i++) {
-		if (strcmp(given[i], "-") && !stat(given[i], &st) && S_ISDIR(st.st_mode))
+		got = strcmp(given[i], "-") ? stat(given[i], &st) : -1;
+		if (!got && S_ISDIR(st.st_mode))
 			err = directory_add(given[i], why);
-		else if (file_add(given[i]))
+		else if (file_add(given[i], got ? NULL : &st))
 			err = reason_no_memory(why);
 	}
 	refused_tell_more();
 	o->is_refused = found.refused;
-	o->files = found.list;
-	o->n_files = found.n;
-	o->file = n == 1 && found.n == 1 ? found.list[0] : NULL;
+	if (names_take(o))
+		err = reason_no_memory(why);
+	o->file = o->n_files == 1 ? o->files[0] : NULL;
 	return err;
 }
 

@@ -133,6 +133,35 @@ hosts_make() { # DIR: the hosts db1 to db23 with models A, B and C; fsyncs are s
 	[[ $output == *"These recordings have no matching execs."* ]]
 }
 
+@test "explain: a recording with two names counts once" {
+	cd "$tmp"
+	mkdir day
+	"$made/records" -h db1 day/1.ios 101
+	"$made/records" -h db2 day/2.ios 103
+	ln day/1.ios day/3.ios
+	expect 0 explain -j day day/2.ios ./day 'any>p90'
+	json '.count == 204 and .recordings == 2'
+	[[ $stderr == *"'day/1.ios' and 'day/3.ios' are the same file, and count once"* ]]
+	[[ $stderr == *"'day/2.ios' and './day/2.ios' are the same file, and count once"* ]]
+	expect 0 explain day/1.ios day/3.ios 'any>p90' # one is left, and explained as one
+	[[ $output == *"101 operations"* ]]
+	cp day/1.ios day/4.ios
+	expect 0 explain -j day/1.ios day/4.ios 'any>p90'
+	json '.count == 202'
+}
+
+@test "explain: Ctrl-C ends the scan of a directory" {
+	cd "$tmp"
+	mkdir day
+	"$made/records" -h db1 day/1.ios 101
+	command -v strace >/dev/null || skip "no strace"
+	run --separate-stderr -1 strace -qqq -o trace -e trace=openat,getdents64 \
+		-e inject=getdents64:signal=SIGINT:when=1 "$iostrata" explain day 'any>p90'
+	says "error: interrupted"
+	grep -q '"day"' trace
+	! grep -q '1[.]ios' trace
+}
+
 @test "explain: of a directory, links and pipes are no recordings, and what cannot be read is told" {
 	local i user=()
 	cd "$tmp"
