@@ -455,6 +455,7 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 	}
 	got *= !interrupt_came(); /* an interrupted read fails, but the file is not damaged */
 	r->done_bytes += rec.reader.bytes;
+	recording_filter_end(&r->filter, &rec);
 	report_source_end(&r->source, &rec);
 	report_list_end(&r->list);
 	recording_close(&rec);
@@ -617,6 +618,15 @@ static void say_hidden(const struct report *r)
 			r->sums.servers_hidden == 1 ? "is" : "are");
 }
 
+/* A file may be recorded with another path than the one given. */
+static void say_alike(const struct report *r)
+{
+	char text[FILES_ALIKE * PATH_BYTES];
+
+	if (recording_filter_hint(&r->filter, text, sizeof(text)))
+		cmd_say("%s", text);
+}
+
 /* Several recordings are one table: says so, since their sums may mislead. */
 static void say_together(const struct report *r)
 {
@@ -714,6 +724,8 @@ static int result_print(struct report *r, int status)
 		err = sums_print(r);
 	if (!err)
 		say_hidden(r);
+	if (!err)
+		say_alike(r);
 	err = cmd_written(err);
 	return err ? err : report_status(r, status);
 }

@@ -27,7 +27,8 @@ static void compare_first(struct report_source *s, const struct header *h)
 		s->together = OF_RUNS;
 }
 
-/* Moves the header of @rec to @s. Its mounts, disks and trigger stay: its records need them. */
+/* Moves the header of @rec to @s. Its mounts, disks, boot and trigger stay: its records need
+ * them. */
 static void header_move(struct report_source *s, struct recording *rec)
 {
 	struct header *from = &rec->header;
@@ -37,9 +38,9 @@ static void header_move(struct report_source *s, struct recording *rec)
 	s->header.mounts = NULL;
 	s->header.disks = (struct header_disks){};
 	s->header.devices = (struct devices){}; /* report_source_end() adds them */
-	s->header.trigger = NULL;
+	s->header.trigger = s->header.boot_id = NULL;
 	s->header.host = from->host ? strdup(from->host) : NULL; /* rows need it, too */
-	from->kernel = from->options = from->boot_id = from->argv = from->command = NULL;
+	from->kernel = from->options = from->argv = from->command = NULL;
 	for (int i = 0; i < ST_N; i++)
 		from->stratum[i] = NULL;
 	for (int i = 0; i < MISSING_IN_N; i++)

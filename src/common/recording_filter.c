@@ -32,8 +32,12 @@ void recording_filter_init(struct recording_filter *f)
 {
 	struct filters *g = &f->given;
 
-	for (unsigned int i = 0; i < g->files.n; i++)
+	for (unsigned int i = 0; i < g->files.n; i++) {
 		f->real_files[i] = realpath(g->files.at[i], NULL);
+		f->local_files[i] = local_file_at(g->files.at[i]);
+	}
+	if (g->files.n)
+		local_boot_id(f->boot_id, sizeof(f->boot_id));
 	for (unsigned int i = 0; i < g->disks.n; i++)
 		g->disks.at[i] = disk_of(g->disks.at[i]);
 	for (unsigned int i = 0; i < g->cgroups.n; i++)
@@ -144,12 +148,27 @@ static bool dev_passes(struct recording_filter *f, const struct recording *rec, 
 	return f->dev_wanted;
 }
 
+/* Whether a filter names @file, which now has another path, or has it in a container. */
+static bool file_is_local(const struct recording_filter *f, const struct header *h,
+			  const struct catalog_file *file)
+{
+	if (!h->boot_id || !f->boot_id[0] || strcmp(h->boot_id, f->boot_id))
+		return false;
+	for (unsigned int i = 0; i < f->given.files.n; i++)
+		if (local_file_is(&f->local_files[i], file))
+			return true;
+	return false;
+}
+
 /* Whether a filter names @file or a directory above it. The path is as the processes saw it. */
-static bool file_matches(const struct recording_filter *f, const struct catalog_file *file)
+static bool file_matches(const struct recording_filter *f, const struct header *h,
+			 const struct catalog_file *file)
 {
 	struct file_name name;
 	char path[PATH_CAP];
 
+	if (file_is_local(f, h, file))
+		return true;
 	catalog_file_name(file, &name);
 	if (!file->ino || name.nameless || name.unmounted || !name.complete)
 		return false;
@@ -166,6 +185,7 @@ static bool file_passes(struct recording_filter *f, const struct recording *rec,
 	const struct catalog_file *file = catalog_file(&rec->catalog, id);
 	size_t n = rec->catalog.n_files;
 	unsigned char *files;
+	bool matches;
 
 	if (!f->given.files.n)
 		return true;
@@ -174,10 +194,17 @@ static bool file_passes(struct recording_filter *f, const struct recording *rec,
 		f->files = files;
 		f->n_files = 2 * n;
 	}
-	if (id >= f->n_files || file->flags & STORED_FILE_NAMELESS)
-		return file_matches(f, file); /* a later record may have its name */
-	if (!f->files[id])
-		f->files[id] = file_matches(f, file) ? 2 : 1;
+	if (id >= f->n_files || file->flags & STORED_FILE_NAMELESS) {
+		matches =
+			file_matches(f, &rec->header, file); /* a later record may have its name */
+		f->has_file |= matches;
+		return matches;
+	}
+	if (!f->files[id]) {
+		matches = file_matches(f, &rec->header, file);
+		f->has_file |= matches;
+		f->files[id] = matches ? 2 : 1;
+	}
 	return f->files[id] == 2;
 }
 
@@ -258,8 +285,30 @@ void recording_filter_begin(struct recording_filter *f)
 	f->call_known = false;
 }
 
+void recording_filter_end(struct recording_filter *f, const struct recording *rec)
+{
+	for (unsigned int i = 0; i < f->given.files.n && !f->has_file; i++)
+		files_alike_add(&f->alike, &rec->catalog, f->given.files.at[i]);
+}
+
+bool recording_filter_hint(const struct recording_filter *f, char *text, size_t cap)
+{
+	char path[TEXT_SAFE_CAP(PATH_CAP)];
+	size_t n;
+
+	if (f->has_file || !f->alike.n)
+		return false;
+	n = snprintf(text, cap, "hint: recorded with this name:");
+	for (size_t i = 0; i < f->alike.n && n < cap; i++) {
+		text_safe(path, sizeof(path), f->alike.path[i]);
+		n += snprintf(text + n, cap - n, "%s %s", i ? "," : "", path);
+	}
+	return true;
+}
+
 void recording_filter_done(struct recording_filter *f)
 {
+	files_alike_done(&f->alike);
 	free(f->files);
 	for (unsigned int i = 0; i < OPT_LIST_MAX; i++)
 		free(f->real_files[i]);

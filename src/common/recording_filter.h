@@ -7,9 +7,11 @@
 #define IOSTRATA_COMMON_RECORDING_FILTER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "capture/recording.h"
+#include "common/recording_files.h"
 #include "run/filters.h"
 
 struct reason;
@@ -18,8 +20,12 @@ struct recording_filter {
 	struct filters given; /* options; recording_filter_init() shortens cgroups and disks */
 	bool by_file;         /* given.files choose requests, too */
 	/* private */
+	bool has_file; /* a file in a recording is at or below one of given.files */
 	char *real_files[OPT_LIST_MAX]; /* real paths of given.files on this machine; owned */
-	unsigned char *files;           /* by id: 0 not checked yet, 1 no, 2 yes; owned */
+	struct local_file local_files[OPT_LIST_MAX];
+	char boot_id[48]; /* the inodes of local_files are known during this boot */
+	struct files_alike alike;
+	unsigned char *files; /* by id: 0 not checked yet, 1 no, 2 yes; owned */
 	size_t n_files;
 	uint64_t dev;    /* the device checked last */
 	bool dev_wanted; /* the result of this check */
@@ -38,6 +44,13 @@ bool recording_filter_passes(struct recording_filter *f, const struct recording 
 
 /* Call before the first event of each recording, since ids differ between recordings. */
 void recording_filter_begin(struct recording_filter *f);
+
+/* Call after the last event of each recording, for recording_filter_hint(). */
+void recording_filter_end(struct recording_filter *f, const struct recording *rec);
+
+/* Says where files with the names of given.files are, if recordings have no file that --file names.
+ * Returns false if there is nothing to say. */
+bool recording_filter_hint(const struct recording_filter *f, char *text, size_t cap);
 
 void recording_filter_done(struct recording_filter *f);
 

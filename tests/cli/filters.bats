@@ -436,6 +436,29 @@ for path in sys.argv[1:]:
 	[[ $output != *"not chosen"* ]]
 }
 
+@test "--file: a recording has a file with another path now, and tells where a file of this name is" {
+	printf %4096s >"$dir/old"
+	cp "$dir/old" "$dir/twin"
+	expect 0 record --ops -o "$tmp/a.ios" -- "$python" -c 'import os, sys
+for path in sys.argv[1:]:
+    f = os.open(path, os.O_RDONLY)
+    for i in range(23): os.pread(f, 1, 0)' "$dir/old" "$dir/twin"
+	mv "$dir/old" "$dir/new"
+	expect 0 report -j --op read --file "$dir/old" "$tmp/a.ios" # by the recorded path
+	json '[.ops[].count] == [23]'
+	expect 0 report --op read --file "/elsewhere/twin" "$tmp/a.ios"
+	[[ $stderr == "hint: recorded with this name: $(realpath "$dir")/twin" ]]
+	expect 0 report --op read --file "/elsewhere/none" "$tmp/a.ios"
+	[[ $stderr != *hint* ]]
+	cp "$dir/new" "$dir/copy"
+	expect 0 report -j --op read --file "$dir/copy" "$tmp/a.ios"
+	json '.ops == []'
+	"$python" -c 'import fcntl, sys
+fcntl.ioctl(open(sys.argv[1]), 0x80087601, bytes(8))' "$dir/new" || skip "no generations on this file system"
+	expect 0 report -j --op read --file "$dir/new" "$tmp/a.ios"
+	json '[.ops[].count] == [23]'
+}
+
 @test "-d: files on overlayfs are selected by the disk of their layer" {
 	disk=$(findmnt -no SOURCE -T "$dir" | sed 's|^/dev/||; s/\[.*//')
 	[[ -b /dev/$disk ]] || skip "$dir is on no disk"

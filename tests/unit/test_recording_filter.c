@@ -290,6 +290,57 @@ static void links_lead_to_files(void **state)
 	unlink(link);
 }
 
+/* A file with another path now is known by device, inode and generation, but not after a boot. */
+static void files_pass_by_their_inode(void **state)
+{
+	struct recording_filter f = { .given = { .files = { { "/new" }, 1 } } };
+	struct stored_event ev;
+
+	(void)state;
+	recording_filter_init(&f);
+	strcpy(f.boot_id, "1234");
+	for (int i = 0; i < 5; i++) {
+		f.local_files[0] = (struct local_file){ FILE_KEY(SDA, 0, 3 + (i == 1)), 105 };
+		f.local_files[0].ino -= i == 2;
+		rec.header.boot_id = i == 3 ? "1235" : i == 4 ? NULL : "1234";
+		recording_filter_begin(&f);
+		ev = an_op(1, 5);
+		assert_int_equal(recording_filter_passes(&f, &rec, &ev), i == 0);
+	}
+	rec.header.boot_id = NULL;
+	recording_filter_done(&f);
+}
+
+/* "" if there is no hint. */
+static const char *hint_of(const char *given, uint64_t file)
+{
+	struct recording_filter f = { .given = { .files = { { given }, 1 } } };
+	struct stored_event ev = an_op(1, file);
+	static char text[256];
+
+	text[0] = '\0';
+	recording_filter_init(&f);
+	recording_filter_begin(&f);
+	recording_filter_passes(&f, &rec, &ev);
+	recording_filter_end(&f, &rec);
+	recording_filter_end(&f, &rec); /* as for two recordings: each path is told once */
+	recording_filter_hint(&f, text, sizeof(text));
+	recording_filter_done(&f);
+	return text;
+}
+
+static void files_with_the_same_name_are_told(void **state)
+{
+	(void)state;
+	assert_string_equal(hint_of("/x/h", 1), "hint: recorded with this name: /dd/h");
+	assert_string_equal(hint_of("/x/h//", 1), "hint: recorded with this name: /dd/h");
+	assert_string_equal(hint_of("f", 2), "hint: recorded with this name: /d/f, .../d/f");
+	assert_string_equal(hint_of("/d/f", 1), "");
+	assert_string_equal(hint_of("/d/ff", 1), "");
+	assert_string_equal(hint_of("/", 0), "");
+	assert_string_equal(hint_of("", 0), "");
+}
+
 /* Each file is looked at once, but for those whose name is not known yet. */
 static void answers_are_kept_for_a_recording(void **state)
 {
@@ -430,6 +481,8 @@ int main(void)
 		cmocka_unit_test(files_pass_by_their_paths),
 		cmocka_unit_test(copies_pass_with_each_file),
 		cmocka_unit_test(links_lead_to_files),
+		cmocka_unit_test(files_pass_by_their_inode),
+		cmocka_unit_test(files_with_the_same_name_are_told),
 		cmocka_unit_test(answers_are_kept_for_a_recording),
 		cmocka_unit_test(files_become_known),
 		cmocka_unit_test(disks_are_others_in_another_recording),
