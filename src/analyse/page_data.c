@@ -191,14 +191,21 @@ static void disk_map_add(struct page_data *d, const struct stored_request *rq, u
 	offset_map_add(m->map, at_ns, rq->op == RQ_WRITE, rq->sector << 9, rq->bytes);
 }
 
-/* The key of the row of @f: one for all files made one after another at one path. A file that is
- * known by its path alone stays one, as its name has no inode. */
-static void file_by(unsigned long long by[2], const struct catalog_file *f)
+/* The index + 1 of the row of @f, whose id is new: one for all files made one after another at one
+ * path. Returns 0 if out of memory. */
+static uint32_t file_row(struct page_data *d, const struct catalog_file *f)
 {
-	bool whole = f->len && f->flags & STORED_FILE_COMPLETE;
+	const struct op_key key = { .fs = d->host, .by = { f->key, f->ino } };
+	uint32_t at = page_places_find(&d->places, d->host, f);
+	size_t before = d->files.ops.n;
 
-	by[0] = whole && !FILE_KEY_IS_PATH(f->key) ? (unsigned int)f->key : f->key;
-	by[1] = whole && f->ino ? f->path : f->ino;
+	if (at)
+		return at;
+	at = row_find(&d->files, &key, FILE_KEY_DEV(f->key));
+	if (d->files.ops.n > before && has_row(&d->files, at) &&
+	    page_places_add(&d->places, d->host, f, at))
+		return 0;
+	return at;
 }
 
 /* Adds to the row of its file; sets add->file and add->dev. Returns 0 or -ENOMEM. */
@@ -209,12 +216,10 @@ static int file_add(struct page_data *d, const struct recording *rec, struct pag
 	size_t id = op->file < rec->catalog.n_files ? op->file : 0;
 	uint32_t *at = ids_at(&d->file_ids, id);
 	const struct catalog_file *f = catalog_file(&rec->catalog, id);
-	struct op_key key = { .fs = d->host };
 
-	file_by(key.by, f);
 	if (at && !*at)
-		*at = row_find(&d->files, &key, FILE_KEY_DEV(f->key));
-	if (!at || row_add(&d->files, &d->file_counts, *at, add))
+		*at = file_row(d, f);
+	if (!at || !*at || row_add(&d->files, &d->file_counts, *at, add))
 		return -ENOMEM;
 	add->file = has_row(&d->files, *at) ? *at : 0;
 	add->dev = FILE_KEY_DEV(f->key);
@@ -500,27 +505,34 @@ static int processes_name(struct page_data *d, const struct recording *rec)
 	return err;
 }
 
+/* Names the row of file @id. Returns 0 or -ENOMEM. */
+static int file_name(struct page_data *d, const struct recording *rec, size_t id)
+{
+	const struct catalog_file *f = catalog_file(&rec->catalog, id);
+	uint32_t at = d->file_ids.row[id];
+	unsigned long long by[2] = {};
+	struct file_name name;
+	int err;
+
+	row_key_set(by, BY_DEV, catalog_thread(&rec->catalog, 0), f);
+	err = name_add(d, &d->devices, by[0], row_key_text(rec, BY_DEV, by));
+	if (err || !has_row(&d->files, at) || !f->ino || f->flags & STORED_FILE_NAMELESS)
+		return err;
+	catalog_file_name(f, &name);
+	return filenames_add(&d->host_list[d->host].files,
+			     ((const struct op_row *)d->files.ops.rows)[at - 1].key.by, &name);
+}
+
+/* Files with an inode come first: their place is known. Returns 0 or -ENOMEM. */
 static int files_name(struct page_data *d, const struct recording *rec)
 {
-	const struct catalog_file *f;
-	struct file_name name;
 	int err = 0;
 
-	for (size_t i = 0; i < d->file_ids.n && !err; i++) {
-		unsigned long long by[2] = {};
-
-		if (!d->file_ids.row[i])
-			continue;
-		f = catalog_file(&rec->catalog, i);
-		row_key_set(by, BY_DEV, catalog_thread(&rec->catalog, 0), f);
-		err = name_add(d, &d->devices, by[0], row_key_text(rec, BY_DEV, by));
-		if (err || !has_row(&d->files, d->file_ids.row[i]) || !f->ino ||
-		    f->flags & STORED_FILE_NAMELESS)
-			continue;
-		file_by(by, f);
-		catalog_file_name(f, &name);
-		err = filenames_add(&d->host_list[d->host].files, by, &name);
-	}
+	for (int by_path = 0; by_path < 2; by_path++)
+		for (size_t i = 0; i < d->file_ids.n && !err; i++)
+			if (d->file_ids.row[i] &&
+			    FILE_KEY_IS_PATH(catalog_file(&rec->catalog, i)->key) == by_path)
+				err = file_name(d, rec, i);
 	return err;
 }
 
@@ -740,6 +752,7 @@ void page_data_done(struct page_data *d)
 	free(d->thread_counts.hist);
 	ids_done(&d->file_ids);
 	ids_done(&d->thread_ids);
+	page_places_done(&d->places);
 	cube_done(&d->cube);
 	latencies_done(&d->latencies);
 	disks_done(&d->disks);

@@ -16,6 +16,7 @@
 #include "analyse/latencies.h"
 #include "analyse/loss_times.h"
 #include "analyse/offsets.h"
+#include "analyse/page_places.h"
 #include "base/rows.h"
 #include "base/snapshot.h"
 #include "capture/recording.h"
@@ -85,6 +86,7 @@ struct page_data {
 	struct rows files, threads; /* threads: rows by process and cgroup */
 	struct page_counts file_counts, thread_counts;
 	struct page_ids file_ids, thread_ids;
+	struct page_places places;
 	unsigned char map_of[PAGE_KEYS + 1];     /* by index of a file's row: its map's + 1 */
 	struct rows processes, cgroups, devices; /* empty rows, which have the names */
 	struct page_host *host_list; /* by number, which is op_key.fs of all these rows; owned */

@@ -75,8 +75,10 @@ int filenames_add(struct filenames *n, const unsigned long long by[2],
 
 	if (!f)
 		return -ENOMEM;
-	if (f->path && f->named >= how_named(name))
+	if (f->path && f->named >= how_named(name)) {
+		f->missing &= how_named(name) == NAMED_NOT || name->deleted == NAME_MISSING;
 		return 0;
+	}
 	path_split(name);
 	path = is_by_path(f) && how_named(name) == NAMED_NOT ? strdup("(path not read)")
 							     : path_full(&file);

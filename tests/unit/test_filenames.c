@@ -271,6 +271,25 @@ static void files_known_by_their_path_join_those_with_an_inode(void **state)
 	snapshot_free(&sn);
 }
 
+static void a_file_that_was_missing_only_at_first_is_not_called_so(void **state)
+{
+	static const unsigned long long by[2] = { FILE_KEY(0, 0, GENERATION_OF_PATH), 1033 };
+
+	(void)state;
+	for (int missing = 0; missing < 4; missing++) {
+		struct snapshot sn = { .n_ops = 1, .ops = calloc(1, sizeof(*sn.ops)) };
+		struct filenames n = {};
+
+		assert_non_null(sn.ops);
+		memcpy(sn.ops->key.by, by, sizeof(by));
+		path_read(&n, by, "a", missing & 1, 0);
+		path_read(&n, by, "a", missing & 2, 0);
+		assert_int_equal(filenames_name(&n, &sn), 0);
+		assert_string_equal(sn.ops->by, missing == 3 ? "/a (ENOENT)" : "/a");
+		snapshot_free(&sn);
+	}
+}
+
 /* Requests have names, too; what is only known by them (metadata, readahead) is no loss. */
 static void files_of_requests_are_named(void **state)
 {
@@ -395,6 +414,7 @@ int main(void)
 		cmocka_unit_test(files_of_one_path_are_told_apart),
 		cmocka_unit_test(files_made_anew_at_one_path_are_one_row),
 		cmocka_unit_test(files_known_by_their_path_join_those_with_an_inode),
+		cmocka_unit_test(a_file_that_was_missing_only_at_first_is_not_called_so),
 		cmocka_unit_test(files_of_requests_are_named),
 		cmocka_unit_test(a_device_is_one_file),
 		cmocka_unit_test(a_key_has_room_for_all_of_a_file),

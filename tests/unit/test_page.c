@@ -173,6 +173,70 @@ static void files_at_one_path_keep_their_rows(void **state)
 	page_data_done(&d);
 }
 
+/* Files of one path. Those of generation 0xffffffff are known by their path alone; 0: the place is
+ * not known. */
+static const struct {
+	uint64_t key;
+	unsigned int directory, row;
+} at_path[] = {
+	{ FILE_KEY(0, 0, GENERATION_OF_PATH), 0, 0 },
+	{ FILE_KEY(DEV, 0, 3), 19, 0 }, /* the same file, now opened */
+	{ FILE_KEY(0, 0, GENERATION_OF_PATH), 0, 0 },
+	{ FILE_KEY(DEV, 0, 5), 19, 0 },   /* made anew */
+	{ FILE_KEY(OTHER, 0, 3), 19, 1 }, /* in another mount namespace */
+	{ FILE_KEY(DEV, 0, 3), 23, 2 },   /* likewise */
+	{ FILE_KEY(DEV, 0, GENERATION_OF_PATH), 23, 2 },
+	{ FILE_KEY(DEV, 0, GENERATION_OF_PATH), 29, 3 },
+	{ FILE_KEY(DEV, 0, 7), 29, 3 },
+	{ FILE_KEY(DEV, 1, 7), 29, 4 }, /* a block device */
+};
+
+enum { AT_PATH = sizeof(at_path) / sizeof(*at_path), PATH_ROWS = 5 };
+
+static void by_path_put(struct writer *w)
+{
+	struct stored_op op = { .owner = 1, .fs = STORED_FS_FIRST, .kind = OP_META };
+
+	for (int i = 0; i < AT_PATH; i++) {
+		struct stored_name n = { .type = NAME_FILE,
+					 .id = i + 1,
+					 .a = at_path[i].key,
+					 .b = 100 + i,
+					 .c = STORED_FILE_COMPLETE |
+					      at_path[i].directory << STORED_FILE_DIRECTORY };
+
+		name_put(w, n, "same\0dir", 9);
+		op.file = i + 1;
+		op.start_ns = 1000 * i;
+		op.strata[ST_DEVICE] = 1 << i;
+		writer_op(w, &op);
+	}
+}
+
+static void a_file_known_by_its_path_has_the_row_of_its_inode(void **state)
+{
+	static const char *const names[PATH_ROWS] = {
+		"/dir/same", "/dir/same (inode 104 on 8:0)", "/dir/same (inode 105 on 7:3)",
+		"/dir/same", "/dir/same (inode 109 on 7:3)",
+	};
+	uint64_t want[PATH_ROWS] = {};
+	struct page_data d;
+	struct snapshot sn;
+
+	(void)state;
+	for (int i = 0; i < AT_PATH; i++)
+		want[at_path[i].row] |= 1 << i;
+	data_read(&d, by_path_put);
+	assert_int_equal(page_data_rows(&d, BY_FILE, &sn), 0);
+	assert_int_equal(sn.n_ops, PATH_ROWS);
+	for (unsigned int i = 0; i < PATH_ROWS; i++) {
+		assert_int_equal(sn.ops[i].total_ns, want[i]);
+		assert_string_equal(sn.ops[i].by, names[i]);
+	}
+	snapshot_free(&sn);
+	page_data_done(&d);
+}
+
 /* A row of @kind and @call, with the time @ns. */
 static struct op_row row_of(unsigned int kind, unsigned int call, uint64_t ns)
 {
@@ -672,6 +736,7 @@ int main(void)
 		cmocka_unit_test(callers_without_stacks_are_words),
 		cmocka_unit_test(sums_lose_no_operation_whatever_the_number_of_keys),
 		cmocka_unit_test(files_at_one_path_keep_their_rows),
+		cmocka_unit_test(a_file_known_by_its_path_has_the_row_of_its_inode),
 		cmocka_unit_test(calls_are_rows_and_kinds_are),
 		cmocka_unit_test(what_does_not_count_is_left_out_of_the_sum_not_of_the_row),
 		cmocka_unit_test(times_on_proc_are_known_by_key),
