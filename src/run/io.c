@@ -14,6 +14,7 @@
 #include "cell.h"
 #include "host/pidns.h"
 #include "host/processes.h"
+#include "run/stack_deputy.h"
 
 static struct io_run *io_of(struct run *r)
 {
@@ -137,8 +138,11 @@ static int stacks_start(struct io_run *io, struct reason *why)
 {
 	const struct filter_lists *lists = &io->conf.lists;
 
+	const struct stack_begin begin = { lists->pids, lists->n_pids,
+					   io->run.command ? io->run.command[0] : NULL };
+
 	io->stack_conf.fs = &io->run.opts.filters.fs;
-	return stack_run_start(&io->stack_conf, lists->pids, lists->n_pids, &io->stacks, why);
+	return stack_run_start(&io->stack_conf, &begin, &io->stacks, why);
 }
 
 static int open_session(struct run *r, struct reason *why)

@@ -88,11 +88,11 @@ uint64_t stacks_per_second(void)
 	return (uint64_t)STACKS_PER_CPU * sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-int stack_run_start(const struct stack_conf *conf, const unsigned int *pids, unsigned int n,
+int stack_run_start(const struct stack_conf *conf, const struct stack_begin *begin,
 		    struct stack_run **ret, struct reason *why)
 {
 	struct stack_run *r = calloc(1, sizeof(*r));
-	int err = r ? stack_deputy_start(&r->deputy) : -ENOMEM;
+	int err = r ? stack_deputy_start(&r->deputy, begin) : -ENOMEM;
 
 	if (err) {
 		free(r);
@@ -101,9 +101,6 @@ int stack_run_start(const struct stack_conf *conf, const unsigned int *pids, uns
 	}
 	r->conf = *conf;
 	r->to = (struct session_stacks){ on_stack, on_file, r };
-	for (unsigned int i = 0; i < n; i++)
-		stack_deputy_ask_all(&r->deputy, pids[i]);
-	stack_deputy_ask_all(&r->deputy, getpid());
 	*ret = r;
 	return 0;
 }
@@ -118,7 +115,7 @@ int stack_run_open(struct stack_run *r, struct session *s, struct reason *why)
 	r->session = s;
 	r->looked_ns = clock_ns();
 	session_on_stacks(s, &r->to);
-	stack_deputy_wait_all(&r->deputy, on_table, r);
+	stack_deputy_wait_begin(&r->deputy, on_table, r);
 	return 0;
 }
 

@@ -14,6 +14,7 @@ struct reason;
 struct sent_stack;
 struct session;
 struct snapshot;
+struct stack_begin;
 struct stack_run;
 
 enum { STACKS_PER_CPU = 200 /* a second, the default */ };
@@ -33,10 +34,8 @@ struct stack_conf {
 /* The default of .per_second on this machine. */
 uint64_t stacks_per_second(void);
 
-/* Forks the deputy, while the tool has its privileges. It begins with the files of the @n processes
- * @pids, and with those of the tool, whose C library is most programs'. Returns 0 with @ret, or -1
- * with @why. */
-int stack_run_start(const struct stack_conf *conf, const unsigned int *pids, unsigned int n,
+/* Forks the deputy, while the tool has its privileges. Returns 0 with @ret, or -1 with @why. */
+int stack_run_start(const struct stack_conf *conf, const struct stack_begin *begin,
 		    struct stack_run **ret, struct reason *why);
 
 /* The session is open. Returns 0, or -1 with @why. */

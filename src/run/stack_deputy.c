@@ -20,20 +20,21 @@
 #include "base/reason.h"
 #include "host/privilege.h"
 #include "stacks/mapped_file.h"
+#include "stacks/program_files.h"
 #include "stacks/unwind_table.h"
 
 enum {
-	WAIT_ALL_MS = 5000, /* for all tables at the start */
-	WAIT_MS = 10000,    /* for a name; a file may be slow to read */
+	WAIT_BEGIN_MS = 5000, /* for the tables at the start */
+	WAIT_MS = 10000,      /* for a name; a file may be slow to read */
 	SEND_BYTES = 4 << 20,
 };
 
-/* What is asked for, and answered. All tables of a process come before the answer to that. */
-enum about { ABOUT_TABLE, ABOUT_NAME, ABOUT_ALL };
+/* What is asked for, and answered. The answer about the begin comes unasked, after all tables that
+ * belong to it. */
+enum about { ABOUT_TABLE, ABOUT_NAME, ABOUT_BEGIN };
 
 struct question {
 	enum about about;
-	unsigned int pid;            /* ABOUT_ALL: the process */
 	unsigned long long frame;    /* ABOUT_NAME */
 	struct sent_stack_file file; /* ABOUT_TABLE */
 };
@@ -51,6 +52,7 @@ struct answer {
 
 struct files {
 	struct frame_file *at[STACK_FILES];
+	struct unwind_key keys[STACK_FILES];
 	unsigned int n; /* numbers given, from 1 on */
 };
 
@@ -94,6 +96,7 @@ static void file_read(struct files *files, int fd, struct answer *a, struct unwi
 		return;
 	}
 	a->number = ++files->n;
+	files->keys[a->number] = a->key;
 	if (fd < 0)
 		return;
 	if (!unwind_table_make(t, fd))
@@ -121,31 +124,62 @@ static bool answer_table(struct files *files, const struct sent_stack_file *of, 
 	return answer_file(files, mapped_file_open(of, a.path, sizeof(a.path)), &a, fd);
 }
 
-/* Files that are being read for a process. */
+/* Files that are being read before they are asked for. */
 struct reading {
 	struct files *files;
 	int fd;
 	bool sent;
 };
 
-static bool answer_mapped(void *arg, const struct sent_stack_file *of, int fd, const char *path)
+/* Each file has one table, whichever process or program has mapped it. */
+static bool is_read(const struct files *files, const struct unwind_key *key)
 {
-	struct answer a = { .key = of->key };
-	struct reading *r = arg;
+	for (unsigned int i = 1; i <= files->n; i++)
+		if (files->keys[i].ino == key->ino && files->keys[i].dev == key->dev &&
+		    files->keys[i].generation == key->generation)
+			return true;
+	return false;
+}
 
+static bool file_early(struct reading *r, const struct unwind_key *key, int fd, const char *path)
+{
+	struct answer a = { .key = *key };
+
+	if (is_read(r->files, key)) {
+		if (fd >= 0)
+			close(fd);
+		return true;
+	}
 	snprintf(a.path, sizeof(a.path), "%s", path);
 	r->sent = answer_file(r->files, fd, &a, r->fd);
 	return r->sent;
 }
 
-static bool answer_all(struct files *files, unsigned int pid, int fd)
+static bool mapped_early(void *arg, const struct sent_stack_file *of, int fd, const char *path)
 {
+	return file_early(arg, &of->key, fd, path);
+}
+
+static bool program_early(void *arg, int fd, const char *path)
+{
+	struct unwind_key key;
+
+	if (mapped_file_key(fd, &key))
+		return file_early(arg, &key, fd, path);
+	close(fd);
+	return true;
+}
+
+static bool begin(struct files *files, const struct stack_begin *b, int fd)
+{
+	const struct answer end = { .about = ABOUT_BEGIN };
 	struct reading r = { files, fd, true };
 
-	const struct answer all = { .about = ABOUT_ALL };
-
-	mapped_files_each(pid, answer_mapped, &r);
-	return r.sent && write_all(fd, &all, sizeof(all));
+	for (unsigned int i = 0; i < b->n_pids && r.sent; i++)
+		mapped_files_each(b->pids[i], mapped_early, &r);
+	if (r.sent)
+		program_files_each(b->command, "", program_early, &r);
+	return r.sent && write_all(fd, &end, sizeof(end));
 }
 
 static bool answer_name(const struct files *files, unsigned long long frame, int fd)
@@ -161,17 +195,11 @@ static bool answer_name(const struct files *files, unsigned long long frame, int
 
 static bool answer(struct files *files, const struct question *q, int fd)
 {
-	switch (q->about) {
-	case ABOUT_NAME:
-		return answer_name(files, q->frame, fd);
-	case ABOUT_ALL:
-		return answer_all(files, q->pid, fd);
-	default:
-		return answer_table(files, &q->file, fd);
-	}
+	return q->about == ABOUT_NAME ? answer_name(files, q->frame, fd)
+				      : answer_table(files, &q->file, fd);
 }
 
-static void work(int fd)
+static void work(const struct stack_begin *b, int fd)
 {
 	struct files *files = calloc(1, sizeof(*files));
 	struct question q;
@@ -182,15 +210,15 @@ static void work(int fd)
 	unsetenv("DEBUGINFOD_URLS"); /* nothing is fetched from the network */
 	if (privilege_drop_but_reading(&why))
 		_exit(EXIT_PERMISSION); /* it reads hostile files: not with more privileges */
-	while (files && read_all(fd, &q, sizeof(q)))
-		if (!answer(files, &q, fd))
-			break;
+	if (files && begin(files, b, fd))
+		while (read_all(fd, &q, sizeof(q)) && answer(files, &q, fd))
+			;
 	_exit(0);
 }
 
 /* The tool's end. */
 
-int stack_deputy_start(struct stack_deputy *d)
+int stack_deputy_start(struct stack_deputy *d, const struct stack_begin *b)
 {
 	int ends[2], bytes = SEND_BYTES, err;
 
@@ -207,7 +235,7 @@ int stack_deputy_start(struct stack_deputy *d)
 		signal(SIGTERM, SIG_IGN);
 		signal(SIGHUP, SIG_IGN);
 		signal(SIGUSR1, SIG_IGN);
-		work(ends[1]);
+		work(b, ends[1]);
 	}
 	err = d->pid < 0 ? -errno : 0;
 	close(ends[1]);
@@ -251,15 +279,6 @@ static int ask(struct stack_deputy *d, const struct question *q)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return -EAGAIN;
 	return n == sizeof(*q) ? 0 : failed(d);
-}
-
-int stack_deputy_ask_all(struct stack_deputy *d, unsigned int pid)
-{
-	struct question q = { .about = ABOUT_ALL, .pid = pid };
-	int err = ask(d, &q);
-
-	d->all_asked += !err;
-	return err;
 }
 
 int stack_deputy_ask(struct stack_deputy *d, const struct sent_stack_file *file)
@@ -328,8 +347,8 @@ static enum about answer_take(struct stack_deputy *d, stack_table_fn *fn, void *
 		memcpy(t.path, a->path, sizeof(t.path) - 1);
 		fn(arg, &t);
 	}
-	if (a->about == ABOUT_ALL && d->all_asked)
-		d->all_asked--;
+	if (a->about == ABOUT_BEGIN)
+		d->begun = true;
 	return a->about;
 }
 
@@ -342,12 +361,12 @@ int stack_deputy_tables(struct stack_deputy *d, stack_table_fn *fn, void *arg)
 	return res;
 }
 
-int stack_deputy_wait_all(struct stack_deputy *d, stack_table_fn *fn, void *arg)
+int stack_deputy_wait_begin(struct stack_deputy *d, stack_table_fn *fn, void *arg)
 {
-	uint64_t until = clock_ns() + (uint64_t)WAIT_ALL_MS * NS_PER_MS, now;
+	uint64_t until = clock_ns() + (uint64_t)WAIT_BEGIN_MS * NS_PER_MS, now;
 	int res = 1;
 
-	while (d->all_asked && res > 0 && (now = clock_ns()) < until) {
+	while (!d->begun && res > 0 && (now = clock_ns()) < until) {
 		res = answer_read(d, (until - now) / NS_PER_MS);
 		if (res > 0)
 			answer_take(d, fn, arg);

@@ -20,8 +20,8 @@
 struct stack_deputy {
 	pid_t pid; /* 0: it has ended */
 	int fd;
-	unsigned int all_asked; /* answers to stack_deputy_ask_all() that are to come */
-	char *got;              /* the beginning of an answer, got_n bytes */
+	bool begun; /* all tables of the begin have come */
+	char *got;  /* the beginning of an answer, got_n bytes */
 	size_t got_n, got_cap;
 };
 
@@ -42,19 +42,22 @@ struct stack_table {
 	size_t n;
 };
 
+/* Files whose tables the deputy makes before a stack meets them: those of running processes, of a
+ * command, and the C library. */
+struct stack_begin {
+	const unsigned int *pids;
+	unsigned int n_pids;
+	const char *command; /* NULL: none */
+};
+
 /* Forks it. Returns 0 or -errno. */
-int stack_deputy_start(struct stack_deputy *d);
+int stack_deputy_start(struct stack_deputy *d, const struct stack_begin *b);
 void stack_deputy_end(struct stack_deputy *d);
 
-/* Asks for the tables of the files that process @pid has mapped now, before a stack meets them.
- * Returns 0 or -errno. */
-int stack_deputy_ask_all(struct stack_deputy *d, unsigned int pid);
-
-/* Waits for these tables, but not for a file that is slow to read. Returns as
- * stack_deputy_tables().
- */
+/* Waits for the tables of the begin, but not for a file that is slow to read. Returns as
+ * stack_deputy_tables(). */
 typedef void stack_table_fn(void *arg, const struct stack_table *t);
-int stack_deputy_wait_all(struct stack_deputy *d, stack_table_fn *fn, void *arg);
+int stack_deputy_wait_begin(struct stack_deputy *d, stack_table_fn *fn, void *arg);
 
 /* Asks for the table of a file. Returns 0 or -errno; -EAGAIN: too many questions have no answer
  * yet. */

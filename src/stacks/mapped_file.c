@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -27,6 +28,12 @@ struct mapping_line {
 	bool is_code;
 	char *path; /* in the line */
 };
+
+/* As the kernel has it. */
+static unsigned int dev_of(const struct mapping_line *m)
+{
+	return m->major << DEV_MINOR_BITS | m->minor;
+}
 
 /* Returns false if @line is none, or has no path. */
 static bool line_parse(char *line, struct mapping_line *ret)
@@ -83,11 +90,9 @@ static bool is_met(const struct sent_stack_file *of, const struct mapping_line *
 	       (st.st_ino == line->ino || line->ino == of->key.ino);
 }
 
-/* Opens a regular file. Nothing else is opened: it could be a device, of a process that has
- * replaced its file by a link, and opening may act on a device. */
-static int regular_open(const char *name)
+int regular_file_open(const char *path)
 {
-	int place = open(name, O_PATH | O_CLOEXEC), fd;
+	int place = open(path, O_PATH | O_CLOEXEC), fd;
 	char again[64];
 	struct stat st;
 
@@ -109,11 +114,11 @@ static int open_either(const struct sent_stack_file *of, const char *path)
 	int fd;
 
 	snprintf(name, sizeof(name), "/proc/%u/map_files/%llx-%llx", of->pid, of->start, of->end);
-	fd = regular_open(name);
+	fd = regular_file_open(name);
 	if (fd >= 0)
 		return fd;
 	snprintf(name, sizeof(name), "/proc/%u/root%s", of->pid, path);
-	return regular_open(name);
+	return regular_file_open(name);
 }
 
 /* Opens the file of a mapping, and cuts its path where the kernel adds to it. Returns as
@@ -165,24 +170,54 @@ static bool is_new(struct told *told, const struct unwind_key *key)
 	return true;
 }
 
-/* Tells the mapping. Its generation is 0 if its file system does not tell. Where the kernel has
- * another, no stack meets a file with this key. */
+/* The generation is 0 if the file system does not tell. Where the kernel has another, no stack
+ * meets a file with this key. */
+static unsigned int generation_of(int fd)
+{
+	int generation = 0;
+
+	return fd >= 0 && !ioctl(fd, FS_IOC_GETVERSION, &generation) ? generation : 0;
+}
+
 static bool mapping_tell(unsigned int pid, struct mapping_line *m, struct told *told,
 			 mapped_file_fn *fn, void *arg)
 {
 	struct sent_stack_file of = { .what = SENT_STACK_FILE, .pid = pid };
-	int fd, generation = 0;
+	int fd;
 
 	of.key.ino = m->ino;
-	of.key.dev = m->major << DEV_MINOR_BITS | m->minor;
+	of.key.dev = dev_of(m);
 	of.start = m->start;
 	of.end = m->end;
 	if (!is_new(told, &of.key))
 		return true;
 	fd = mapping_open(&of, m);
-	if (fd >= 0 && !ioctl(fd, FS_IOC_GETVERSION, &generation))
-		of.key.generation = generation;
+	of.key.generation = generation_of(fd);
 	return fn(arg, &of, fd, m->path);
+}
+
+bool mapped_file_key(int fd, struct unwind_key *ret_key)
+{
+	void *page = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0);
+	FILE *f = page == MAP_FAILED ? NULL : maps_open(getpid());
+	bool found = false;
+	struct mapping_line m;
+	char *line = NULL;
+	size_t cap = 0;
+
+	while (f && !found && getline(&line, &cap, f) > 0) {
+		found = line_parse(line, &m) && m.start == (uintptr_t)page;
+		if (found)
+			*ret_key = (struct unwind_key){ .ino = m.ino,
+							.dev = dev_of(&m),
+							.generation = generation_of(fd) };
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	if (page != MAP_FAILED)
+		munmap(page, 1);
+	return found;
 }
 
 void mapped_files_each(unsigned int pid, mapped_file_fn *fn, void *arg)

@@ -22,4 +22,13 @@ typedef bool mapped_file_fn(void *arg, const struct sent_stack_file *of, int fd,
 			    const char *path); /* false: no further */
 void mapped_files_each(unsigned int pid, mapped_file_fn *fn, void *arg);
 
+/* Finds the identity that a stack would meet if a process had mapped file @fd: the kernel says it
+ * for a mapping alone, and may say another for the file. Returns false if it cannot be mapped. */
+bool mapped_file_key(int fd, struct unwind_key *ret_key);
+
+/* Opens a regular file for reading. Nothing else is opened: it could be a device, of a process that
+ * has replaced its file by a link, and opening may act on a device. Returns a descriptor or -errno.
+ */
+int regular_file_open(const char *path);
+
 #endif

@@ -31,10 +31,12 @@ void unwind_close(struct unwind *u)
 int unwind_add(struct unwind *u, const struct unwind_key *key, unsigned int number,
 	       const struct unwind_row *rows, size_t n)
 {
-	struct unwind_file file = { .number = number, .first = u->used };
+	struct unwind_file file = { .number = number, .first = u->used }, known;
 
 	if (!u->rows || !number || number >= STACK_FILES)
 		return -EINVAL;
+	if (!bpf_map_lookup_elem(u->files_fd, key, &known) && known.number)
+		return 0; /* a stack met the file while its table was on the way */
 	if (n <= u->rows_len / sizeof(*rows) - u->used) {
 		memcpy(u->rows + u->used, rows, n * sizeof(*rows));
 		__atomic_thread_fence(__ATOMIC_RELEASE);
@@ -46,7 +48,11 @@ int unwind_add(struct unwind *u, const struct unwind_key *key, unsigned int numb
 	return bpf_map_update_elem(u->files_fd, key, &file, BPF_ANY) ? -errno : 0;
 }
 
+/* Only user space writes numbers, so the table cannot come in between. */
 void unwind_forget(struct unwind *u, const struct unwind_key *key)
 {
-	bpf_map_delete_elem(u->files_fd, key);
+	struct unwind_file file;
+
+	if (!bpf_map_lookup_elem(u->files_fd, key, &file) && !file.number)
+		bpf_map_delete_elem(u->files_fd, key);
 }

@@ -112,6 +112,25 @@ shares_are_right() { # KEY-OF-ROWS KEY-OF-INDEX
 	shares_are_right "save_rows [store]" "save_index [store]"
 }
 
+@test "--by function: the first calls of a command have callers, in its libraries, too" {
+	cc -O2 -g -o "$dir/store" tests/store.c
+	expect 0 breakdown -j --all-stacks --by function -o "$tmp/out" -- "$dir/store" "$dir/f" 3 <<<go
+	json '.stacks | .taken > 20 and .taken == .of and [.ends[].end] == ["whole"]' "$tmp/out"
+	(($(syncs_of "save_rows [store]") == 9))
+	cc -O2 -g -shared -fPIC -DLIBRARY -o "$dir/libsave.so.1" tests/store.c
+	cc -O2 -g -o "$dir/saver" -Wl,-rpath,'$ORIGIN' -x c - -x none "$dir/libsave.so.1" <<-'END'
+		#include <fcntl.h>
+		extern long save_rows(int);
+		int main(int argc, char **argv) { return save_rows(open(argv[argc - 1], O_RDWR)) != 3; }
+	END
+	printf '#!%s\n' "$dir/saver" >"$dir/script"
+	chmod +x "$dir/script"
+	expect 0 breakdown -j --all-stacks --by function -o "$tmp/out2" -- "$dir/script" "$dir/f"
+	mv "$tmp/out2" "$tmp/out"
+	json '.stacks | .taken == .of and [.ends[].end] == ["whole"]' "$tmp/out"
+	(($(syncs_of "save_rows [libsave.so.1]") == 3))
+}
+
 @test "--stacks: the tree has all callers, and JSON each frame" {
 	store 101 -g
 	start breakdown --stacks --all-stacks -p "$spawned_pid"

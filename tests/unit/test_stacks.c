@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -32,6 +33,7 @@
 #include "run/stack_deputy.h"
 #include "stacks/mapped_file.h"
 #include "stacks/own_code.h"
+#include "stacks/program_files.h"
 #include "stacks/stack_join.h"
 #include "stacks/stack_rows.h"
 #include "stacks/unwind_table.h"
@@ -183,6 +185,139 @@ static void an_entry_point_is_the_last_frame(void **state)
 	close(fd);
 }
 
+/* The paths of a program's files, one a line. */
+struct listed {
+	char text[8192];
+	unsigned int n;
+};
+
+static bool path_list(void *arg, int fd, const char *path)
+{
+	struct listed *l = arg;
+	size_t len = strlen(l->text);
+
+	snprintf(l->text + len, sizeof(l->text) - len, "%s\n", path);
+	l->n++;
+	assert_int_equal(close(fd), 0);
+	return true;
+}
+
+static struct listed files_of(const char *program, const char *root)
+{
+	struct listed l = {};
+
+	program_files_each(program, root, path_list, &l);
+	return l;
+}
+
+static void file_write(const char *path, const void *data, size_t len)
+{
+	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0700);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, data, len), len);
+	close(fd);
+}
+
+/* This test's file needs the dynamic linker and the C library, as a command, as the interpreter of
+ * a script, and by its name alone. */
+static void the_files_of_a_program(void **state)
+{
+	char dir[] = "/tmp/test_stacks.XXXXXX", self[256] = "", path[128], text[512];
+	struct listed l;
+
+	(void)state;
+	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	assert_non_null(mkdtemp(dir));
+	l = files_of(self, "");
+	assert_non_null(strstr(l.text, self));
+	assert_non_null(strstr(l.text, "/libc.so.6\n"));
+	assert_non_null(strstr(l.text, "/ld-linux-x86-64.so.2\n"));
+	assert_non_null(strstr(l.text, "/libcmocka.so.0\n"));
+	snprintf(path, sizeof(path), "%s/script", dir);
+	snprintf(text, sizeof(text), "#! %s -x\nexit\n", self);
+	file_write(path, text, strlen(text));
+	assert_int_equal(files_of(path, "").n, l.n + 1);
+	assert_non_null(strstr(files_of(path, "").text, "/libcmocka.so.0\n"));
+	file_write(path, "#!/usr/bin/env -S A=b true", 26);
+	assert_non_null(strstr(files_of(path, "").text, "/true\n"));
+	assert_int_equal(chdir(dir), 0);
+	assert_non_null(strstr(files_of("./script", "").text, "/script\n"));
+	/* only the C library and its dynamic linker */
+	l = files_of("no-such-program", "");
+	assert_non_null(strstr(l.text, "/libc.so.6\n"));
+	assert_non_null(strstr(l.text, "/ld-linux-x86-64.so.2\n"));
+	assert_null(strstr(l.text, "/libcmocka"));
+	assert_int_equal(files_of(NULL, "").n, l.n);
+	assert_int_equal(setenv("LD_LIBRARY_PATH", dir, 1), 0);
+	snprintf(path, sizeof(path), "%s/libc.so.6", dir);
+	file_write(path, "none", 4);
+	assert_string_equal(files_of(NULL, "").text + strlen(path), "\n");
+	unsetenv("LD_LIBRARY_PATH");
+	assert_int_equal(chdir("/"), 0);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/script", dir);
+	unlink(path);
+	rmdir(dir);
+}
+
+/* A cache of the dynamic linker, in another root directory, whole and cut off anywhere. */
+static void a_cache_of_libraries(void **state)
+{
+	struct {
+		char magic[20];
+		uint32_t n, strings, unused[5];
+		uint32_t entry[6];
+		char name[10], path[18];
+	} cache = { "glibc-ld.so.cache1.1", 1, 0, { 0 }, { 0x303, 72, 82 }, "libc.so.6",
+		    "/there/libc.so.6" };
+	char dir[] = "/tmp/test_stacks.XXXXXX", etc[64], there[64], path[128], file[128];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(etc, sizeof(etc), "%s/etc", dir);
+	snprintf(there, sizeof(there), "%s/there", dir);
+	snprintf(path, sizeof(path), "%s/ld.so.cache", etc);
+	snprintf(file, sizeof(file), "%s/libc.so.6", there);
+	assert_int_equal(mkdir(etc, 0700) || mkdir(there, 0700), 0);
+	file_write(file, "none", 4);
+	file_write(path, &cache, sizeof(cache));
+	assert_string_equal(files_of(NULL, dir).text, "/there/libc.so.6\n");
+	for (size_t len = 0; len < sizeof(cache) - 2; len++) {
+		file_write(path, &cache, len);
+		assert_int_equal(files_of(NULL, dir).n, 0);
+	}
+	cache.entry[0] = 3; /* for another machine */
+	file_write(path, &cache, sizeof(cache));
+	assert_int_equal(files_of(NULL, dir).n, 0);
+	cache.entry[0] = 0x303;
+	cache.n = UINT32_MAX;
+	cache.entry[1] = UINT32_MAX;
+	file_write(path, &cache, sizeof(cache));
+	assert_int_equal(files_of(NULL, dir).n, 0);
+	unlink(file);
+	unlink(path);
+	rmdir(etc);
+	rmdir(there);
+	rmdir(dir);
+}
+
+/* The kernel's identity of a mapping, without a mapping of code. */
+static void the_key_of_a_file(void **state)
+{
+	struct sent_stack_file of = own_code();
+	int fd = open("/proc/self/exe", O_RDONLY), empty = memfd_create("empty", MFD_CLOEXEC);
+	struct unwind_key key = {};
+
+	(void)state;
+	assert_true(mapped_file_key(fd, &key));
+	assert_true(key.ino == of.key.ino && key.dev == of.key.dev);
+	assert_false(mapped_file_key(-1, &key));
+	assert_true(mapped_file_key(empty, &key));
+	close(fd);
+	close(empty);
+}
+
 static int file_with(const void *data, size_t len)
 {
 	int fd = memfd_create("elf", MFD_CLOEXEC);
@@ -245,40 +380,47 @@ static void tables_wait(struct stack_deputy *d, struct got *got, unsigned int n)
 	assert_int_equal(got->n, n);
 }
 
+static const struct stack_begin none = {};
+
 /* The deputy reads this test's file, names a function in it, and says what it cannot read. */
 static void the_deputy(void **state)
 {
 	struct sent_stack_file of = own_code(), gone = of;
 	struct stack_deputy d;
 	struct frame_name name;
+	unsigned int first;
 	struct got got = {};
 
 	(void)state;
-	assert_int_equal(stack_deputy_start(&d), 0);
+	assert_int_equal(stack_deputy_start(&d, &none), 0);
+	assert_int_equal(stack_deputy_wait_begin(&d, on_table, &got), 0);
+	assert_true(d.begun && got.n > 0);
+	first = got.n;
 	assert_int_equal(stack_deputy_ask(&d, &of), 0);
-	tables_wait(&d, &got, 1);
+	tables_wait(&d, &got, first + 1);
 	assert_int_equal(got.table.state, STACK_FILE_READ);
-	assert_int_equal(got.table.number, 1);
+	assert_int_equal(got.table.number, first + 1);
 	assert_int_equal(got.rule, UNWIND_SP);
 	assert_memory_equal(&got.table.key, &of.key, sizeof(of.key));
 	assert_non_null(strstr(got.table.path, "test_stacks"));
 	assert_int_equal(stack_deputy_name(&d,
-					   STACK_FRAME(1ULL, place_of((uintptr_t)function_to_find)),
+					   STACK_FRAME((unsigned long long)got.table.number,
+						       place_of((uintptr_t)function_to_find)),
 					   &name, on_table, &got),
 			 0);
 	assert_string_equal(name.function, "function_to_find");
 	assert_non_null(strstr(name.source, "test_stacks.c"));
 	assert_in_range(name.line, 20, 60);
-	assert_int_equal(stack_deputy_name(&d, STACK_FRAME(3ULL, 5), &name, on_table, &got), 0);
+	assert_int_equal(stack_deputy_name(&d, STACK_FRAME(1009ULL, 5), &name, on_table, &got), 0);
 	assert_string_equal(name.function, "");
 	gone.start += 4096;
 	assert_int_equal(stack_deputy_ask(&d, &gone), 0);
-	tables_wait(&d, &got, 2);
+	tables_wait(&d, &got, first + 2);
 	assert_int_equal(got.table.state, STACK_FILE_GONE);
 	gone = of;
 	gone.key.ino++; /* another file is there */
 	assert_int_equal(stack_deputy_ask(&d, &gone), 0);
-	tables_wait(&d, &got, 3);
+	tables_wait(&d, &got, first + 3);
 	assert_int_equal(got.table.state, STACK_FILE_GONE);
 	assert_int_equal(got.table.number, 0);
 	stack_deputy_end(&d);
@@ -292,18 +434,21 @@ static void the_deputy_is_asked_too_much(void **state)
 	struct stack_deputy d;
 	struct frame_name name;
 	struct got got = {};
+	unsigned long long number;
 	unsigned int asked = 0;
 
 	(void)state;
-	assert_int_equal(stack_deputy_start(&d), 0);
+	assert_int_equal(stack_deputy_start(&d, &none), 0);
+	assert_int_equal(stack_deputy_wait_begin(&d, on_table, &got), 0);
+	number = got.table.number + 1;
 	while (!stack_deputy_ask(&d, &of))
 		asked++;
 	assert_in_range(asked, 10, 100000);
 	assert_int_equal(stack_deputy_ask(&d, &of), -EAGAIN);
-	assert_int_equal(stack_deputy_name(&d,
-					   STACK_FRAME(1ULL, place_of((uintptr_t)function_to_find)),
-					   &name, on_table, &got),
-			 0);
+	assert_int_equal(
+		stack_deputy_name(&d, STACK_FRAME(number, place_of((uintptr_t)function_to_find)),
+				  &name, on_table, &got),
+		0);
 	assert_string_equal(name.function, "function_to_find");
 	assert_true(got.n >= asked);
 	stack_deputy_end(&d);
@@ -317,16 +462,17 @@ static struct stack_frame frame(const char *function, const char *library)
 /* A deputy that is killed, as by a file that libdw cannot stand, is missed by nobody. */
 static void a_dead_deputy_has_no_names(void **state)
 {
+	struct sent_stack_file of = own_code();
 	struct got got = {};
 	struct frame_name name;
 	struct stack_deputy d;
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(stack_deputy_start(&d), 0);
+		assert_int_equal(stack_deputy_start(&d, &none), 0);
 		assert_int_equal(kill(d.pid, SIGSTOP), 0);
 		if (i == 1) /* a question that it does not read */
-			assert_int_equal(stack_deputy_ask_all(&d, getpid()), 0);
+			assert_int_equal(stack_deputy_ask(&d, &of), 0);
 		assert_int_equal(kill(d.pid, SIGKILL), 0);
 		if (i == 2)
 			assert_int_equal(
@@ -767,6 +913,9 @@ int main(void)
 		cmocka_unit_test(a_file_is_told_once),
 		cmocka_unit_test(a_table_of_this_file),
 		cmocka_unit_test(an_entry_point_is_the_last_frame),
+		cmocka_unit_test(the_files_of_a_program),
+		cmocka_unit_test(a_cache_of_libraries),
+		cmocka_unit_test(the_key_of_a_file),
 		cmocka_unit_test(hostile_files),
 		cmocka_unit_test(the_deputy),
 		cmocka_unit_test(the_deputy_is_asked_too_much),
