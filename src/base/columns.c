@@ -249,11 +249,11 @@ void columns_json(struct json *j, const struct columns *t, const void *row)
 
 		if (!c->name)
 			continue;
-		columns_value(&v, t, c, row);
+		value_get(&v, t, c, row);
 		if (v.unknown)
 			json_put_null(j, c->name);
 		else if (c->kind == VALUE_TEXT)
-			json_put_text(j, c->name, v.text, v.max);
+			json_put_bytes(j, c->name, v.text, v.max);
 		else if (is_ratio(c))
 			json_put_real(j, c->name, ratio(c, &v));
 		else if (c->kind == VALUE_SIGNED)
@@ -274,8 +274,7 @@ enum { CSV_SHORT = 1024 }; /* a text of this length fits in a line */
 
 static void csv_write(struct csv_line *l)
 {
-	if (!l->o->err && fwrite(l->s, 1, l->n, l->o->f) != l->n)
-		l->o->err = errno ? -errno : -EIO;
+	text_write(l->o, l->s, l->n);
 	l->n = 0;
 }
 
@@ -349,12 +348,6 @@ static void csv_real(struct csv_line *l, double v)
 	text_put(l->o, "%.6f", v);
 }
 
-/* Whether neither text_safe_n() nor CSV escapes the character. */
-static bool csv_is_plain(unsigned char c)
-{
-	return c >= 0x20 && c < 0x7f && c != '\\' && c != '"';
-}
-
 /* Writes the rest of a text, from its first character that is not plain. Quotes are doubled. */
 static void csv_escaped(struct csv_line *l, const char *text, size_t len)
 {
@@ -374,41 +367,13 @@ static void csv_escaped(struct csv_line *l, const char *text, size_t len)
 	free(safe);
 }
 
-/* Whether one of the eight characters may not be plain. A subtraction sets the highest bit of a
- * byte that is too small. Its borrow sometimes sets the bit of a plain neighbour, too. */
-static bool csv_may_escape(uint64_t eight)
-{
-	const uint64_t ones = ~0ULL / 255, highest = ones << 7;
-	uint64_t del = eight ^ ones * 0x7f, quote = eight ^ ones * '"', back = eight ^ ones * '\\';
-
-	return (eight | (eight - ones * 0x20) | (del - ones) | (quote - ones) | (back - ones)) &
-	       highest;
-}
-
-/* Copies the first characters that are plain. Returns their number. */
-static size_t csv_copy(char *to, const char *text, size_t len)
-{
-	uint64_t eight;
-	size_t i = 0;
-
-	for (; i + 8 <= len; i += 8) {
-		memcpy(&eight, text + i, 8);
-		if (csv_may_escape(eight))
-			break;
-		memcpy(to + i, &eight, 8);
-	}
-	for (; i < len && csv_is_plain(text[i]); i++)
-		to[i] = text[i];
-	return i;
-}
-
 static void csv_text(struct csv_line *l, const struct value *v)
 {
 	size_t i, plain = v->max < CSV_SHORT ? v->max : CSV_SHORT;
 	char *at = csv_room(l, plain + 1);
 
 	*at++ = '"';
-	i = csv_copy(at, v->text, plain);
+	i = text_copy_plain(at, v->text, plain);
 	l->n -= plain - i;
 	if (i < v->max)
 		csv_escaped(l, v->text + i, v->max - i);

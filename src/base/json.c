@@ -10,42 +10,61 @@
 /* A name and a short value, to be written at once: most of the time of a long list goes into calls
  * that write. */
 struct member {
-	size_t n;
-	char text[128];
+	char *text, *at; /* in the buffer of the output, or in .own */
+	char own[192];
 };
 
-enum { VALUE_MOST = 32 };
+enum { NAME_MOST = 96, VALUE_MOST = 80 }; /* with 4 more they fit in a member */
 
 static void add(struct member *m, const char *text, size_t n)
 {
-	memcpy(m->text + m->n, text, n);
-	m->n += n;
+	memcpy(m->at, text, n);
+	m->at += n;
 }
 
-static void member_begin(struct json *j, struct member *m, const char *name)
+static void add_char(struct member *m, char c)
 {
-	size_t len = name ? strlen(name) : 0;
+	*m->at++ = c;
+}
 
-	m->n = 0;
-	if (j->comma)
-		add(m, ",", 1);
-	j->comma = true;
-	if (!name)
-		return;
-	add(m, "\"", 1);
-	if (len > sizeof(m->text) - VALUE_MOST - 4) {
-		text_write(&j->out, m->text, m->n);
-		text_write(&j->out, name, len);
-		m->n = 0;
-	} else {
-		add(m, name, len);
-	}
-	add(m, "\":", 2);
+static void member_place(struct json *j, struct member *m)
+{
+	m->text = text_room(&j->out, sizeof(m->own));
+	if (!m->text)
+		m->text = m->own;
+	m->at = m->text;
 }
 
 static void member_end(struct json *j, const struct member *m)
 {
-	text_write(&j->out, m->text, m->n);
+	size_t n = m->at - m->text;
+
+	if (m->text == m->own)
+		text_write(&j->out, m->text, n);
+	else
+		j->out.buffer->n += n;
+}
+
+/* There is room for VALUE_MOST bytes more. */
+static void member_begin(struct json *j, struct member *m, const char *name)
+{
+	member_place(j, m);
+	if (j->comma)
+		add_char(m, ',');
+	j->comma = true;
+	if (!name)
+		return;
+	add_char(m, '"');
+	/* not memcpy(): names are short */
+	for (size_t n = 0; *name && n < NAME_MOST; n++)
+		add_char(m, *name++);
+	if (*name) {
+		member_end(j, m);
+		text_write(&j->out, name, strlen(name));
+		member_place(j, m);
+	}
+	add_char(m, '"');
+	add_char(m, ':');
 }
 
 static void put_word(struct json *j, const char *name, const char *word)
@@ -84,31 +103,32 @@ void json_put_bool(struct json *j, const char *name, bool value)
 	put_word(j, name, value ? "true" : "false");
 }
 
-/* @before and @after: what stands around the digits. */
-static void put_digits(struct json *j, const char *name, const char *before, uint64_t n,
-		       const char *after)
+/* @before and @after: what stands around the digits; 0 for nothing. */
+static void put_digits(struct json *j, const char *name, char before, uint64_t n, char after)
 {
 	char digits[24], *end = digits + sizeof(digits), *first = text_digits(end, n);
 	struct member m;
 
 	member_begin(j, &m, name);
-	add(&m, before, strlen(before));
+	if (before)
+		add_char(&m, before);
 	add(&m, first, end - first);
-	add(&m, after, strlen(after));
+	if (after)
+		add_char(&m, after);
 	member_end(j, &m);
 }
 
 void json_put_int(struct json *j, const char *name, int64_t value)
 {
 	if (value < 0)
-		put_digits(j, name, "-", 0 - (uint64_t)value, "");
+		put_digits(j, name, '-', 0 - (uint64_t)value, 0);
 	else
-		put_digits(j, name, "", value, "");
+		put_digits(j, name, 0, value, 0);
 }
 
 void json_put_uint(struct json *j, const char *name, uint64_t value)
 {
-	const char *quote = value > INT64_MAX ? "\"" : "";
+	char quote = value > INT64_MAX ? '"' : 0;
 
 	put_digits(j, name, quote, value, quote);
 }
@@ -119,10 +139,58 @@ void json_put_real(struct json *j, const char *name, double value)
 	text_put(&j->out, "%.6f", value);
 }
 
+void json_put_decimal(struct json *j, const char *name, uint64_t whole, uint64_t fraction,
+		      unsigned int digits)
+{
+	char text[48], *end = text + sizeof(text), *first = end;
+	struct member m;
+
+	if (digits) {
+		first = text_digits(end, fraction);
+		while (first > end - digits)
+			*--first = '0';
+		*--first = '.';
+	}
+	first = text_digits(first, whole);
+	member_begin(j, &m, name);
+	add(&m, first, end - first);
+	member_end(j, &m);
+}
+
 void json_put_exact(struct json *j, const char *name, double value)
 {
 	put_name(j, name);
 	text_put(&j->out, "%.17g", value);
+}
+
+void json_put_1024ths(struct json *j, const char *name, uint64_t n)
+{
+	const uint64_t smallest = 9765625; /* 10^10 / 1024 */
+	uint64_t whole = n / 1024, fraction = n % 1024 * smallest, unit = 1, left;
+	unsigned int digits = 10;
+
+	if (n >> 53) { /* no double has it exactly */
+		json_put_exact(j, name, n / 1024.0);
+		return;
+	}
+	for (uint64_t least = 10000000; whole >= least; least *= 10) { /* 10^7: 17 - 10 digits */
+		unit *= 10;
+		digits--;
+	}
+	left = fraction % unit;
+	fraction /= unit;
+	fraction += 2 * left > unit || (2 * left == unit && fraction % 2); /* half to even */
+	for (; digits && fraction % 10 == 0; digits--)
+		fraction /= 10;
+	json_put_decimal(j, name, whole + (!digits && fraction), digits ? fraction : 0, digits);
+}
+
+void json_put_thousandths(struct json *j, const char *name, uint64_t n)
+{
+	if (n / 1000 >> 32) /* beyond, the six digits of a double differ */
+		json_put_real(j, name, n / 1e3);
+	else
+		json_put_decimal(j, name, n / 1000, n % 1000 * 1000, 6);
 }
 
 /* Code point of the well-formed UTF-8 at *@s; advances *@s past it. */
@@ -149,21 +217,31 @@ static void put_char(struct json *j, uint32_t cp)
 			 0xdc00 + (cp & 0x3ff));
 }
 
-/* Length of the characters at the start of @s, of @len bytes at most, that need no escape. */
-static size_t plain_length(const char *s, size_t len)
+/* Writes @text if it is short, and none of its characters needs an escape; else nothing, and
+ * returns false. */
+static bool put_plain(struct json *j, const char *name, const char *text, size_t len)
+{
+	char plain[VALUE_MOST - 2];
+	struct member m;
+
+	if (len > sizeof(plain) || text_copy_plain(plain, text, len) < len)
+		return false;
+	member_begin(j, &m, name);
+	add_char(&m, '"');
+	add(&m, plain, len);
+	add_char(&m, '"');
+	member_end(j, &m);
+	return true;
+}
+
+/* Length of the characters at the start of @s that need no escape. */
+static size_t plain_length(const char *s)
 {
 	size_t n = 0;
 
-	while (n < len && s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
+	while (s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
 		n++;
 	return n;
-}
-
-static void put_plain(struct json *j, const char *name, const char *text, size_t len)
-{
-	put_word(j, name, "\"");
-	text_write(&j->out, text, len);
-	text_write(&j->out, "\"", 1);
 }
 
 /* Writes @utf8 as a string and frees it. @utf8 NULL: out of memory. */
@@ -174,7 +252,7 @@ static void put_owned(struct json *j, const char *name, char *utf8)
 	put_name(j, name);
 	text_write(&j->out, "\"", 1);
 	for (const char *s = utf8; s && *s;) {
-		size_t plain = plain_length(s, SIZE_MAX);
+		size_t plain = plain_length(s);
 
 		text_write(&j->out, s, plain);
 		s += plain;
@@ -185,19 +263,16 @@ static void put_owned(struct json *j, const char *name, char *utf8)
 	free(utf8);
 }
 
-void json_put_text(struct json *j, const char *name, const char *text, size_t max)
+void json_put_bytes(struct json *j, const char *name, const char *text, size_t len)
 {
-	size_t len = text ? strnlen(text, max) : 0;
 	char bytes_name[40];
 
 	if (!len) {
 		json_put_null(j, name);
 		return;
 	}
-	if (plain_length(text, len) == len) { /* most are */
-		put_plain(j, name, text, len);
+	if (put_plain(j, name, text, len)) /* most are */
 		return;
-	}
 	put_owned(j, name, text_json_n(text, len));
 	if (!name || text_is_utf8(text, len))
 		return;
@@ -205,9 +280,14 @@ void json_put_text(struct json *j, const char *name, const char *text, size_t ma
 	put_owned(j, bytes_name, text_base64(text, len));
 }
 
+void json_put_text(struct json *j, const char *name, const char *text, size_t max)
+{
+	json_put_bytes(j, name, text, text ? strnlen(text, max) : 0);
+}
+
 void json_put_string(struct json *j, const char *name, const char *text)
 {
-	json_put_text(j, name, text, SIZE_MAX);
+	json_put_bytes(j, name, text, text ? strlen(text) : 0);
 }
 
 void json_put_time(struct json *j, const char *name, uint64_t day_ns)

@@ -379,22 +379,90 @@ char *text_base64(const char *src, size_t len)
 	return dst;
 }
 
+/* Writes past the buffer. */
+static void write_through(struct text_out *o, const char *data, size_t n)
+{
+	if (!o->err && fwrite_unlocked(data, 1, n, o->f) != n)
+		o->err = errno ? -errno : -EIO;
+}
+
+void text_flush(struct text_out *o)
+{
+	struct text_buffer *b = o->buffer;
+
+	if (!b || !b->n)
+		return;
+	write_through(o, b->s, b->n);
+	b->n = 0;
+}
+
+char *text_room(struct text_out *o, size_t n)
+{
+	struct text_buffer *b = o->buffer;
+
+	if (!b || n > sizeof(b->s))
+		return NULL;
+	if (n > sizeof(b->s) - b->n)
+		text_flush(o);
+	return b->s + b->n;
+}
+
+void text_write(struct text_out *o, const char *data, size_t n)
+{
+	char *to = text_room(o, n);
+
+	if (to) {
+		memcpy(to, data, n);
+		o->buffer->n += n;
+	} else {
+		text_flush(o);
+		write_through(o, data, n);
+	}
+}
+
 void text_put(struct text_out *o, const char *fmt, ...)
 {
 	va_list ap;
 
 	if (o->err)
 		return;
+	text_flush(o);
 	va_start(ap, fmt);
 	if (vfprintf(o->f, fmt, ap) < 0)
 		o->err = errno ? -errno : -EIO;
 	va_end(ap);
 }
 
-void text_write(struct text_out *o, const char *data, size_t n)
+static bool is_plain(unsigned char c)
 {
-	if (!o->err && fwrite_unlocked(data, 1, n, o->f) != n)
-		o->err = errno ? -errno : -EIO;
+	return c >= 0x20 && c < 0x7f && c != '\\' && c != '"';
+}
+
+/* Whether one of the eight characters may not be plain. A subtraction sets the highest bit of a
+ * byte that is too small. Its borrow sometimes sets the bit of a plain neighbour, too. */
+static bool may_escape(uint64_t eight)
+{
+	const uint64_t ones = ~0ULL / 255, highest = ones << 7;
+	uint64_t del = eight ^ ones * 0x7f, quote = eight ^ ones * '"', back = eight ^ ones * '\\';
+
+	return (eight | (eight - ones * 0x20) | (del - ones) | (quote - ones) | (back - ones)) &
+	       highest;
+}
+
+size_t text_copy_plain(char *to, const char *text, size_t len)
+{
+	uint64_t eight;
+	size_t i = 0;
+
+	for (; i + 8 <= len; i += 8) {
+		memcpy(&eight, text + i, 8);
+		if (may_escape(eight))
+			break;
+		memcpy(to + i, &eight, 8);
+	}
+	for (; i < len && is_plain(text[i]); i++)
+		to[i] = text[i];
+	return i;
 }
 
 /* A byte, and the text to write in its place. */
@@ -457,6 +525,7 @@ void text_script(struct text_out *o, const char *json, size_t len)
 
 void text_fill(struct text_out *o, char c, int n)
 {
+	text_flush(o);
 	while (n-- > 0 && !o->err) {
 		if (fputc(c, o->f) == EOF)
 			o->err = errno ? -errno : -EIO;
@@ -511,6 +580,7 @@ void text_message(FILE *f, const char *text)
 
 int text_end(struct text_out *o)
 {
+	text_flush(o);
 	if (fflush(o->f) && !o->err)
 		o->err = errno ? -errno : -EIO;
 	if (ferror(o->f) && !o->err)

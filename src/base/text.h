@@ -118,16 +118,35 @@ int text_share(char *dst, size_t cap, uint64_t part, uint64_t whole);
 
 struct text_num text_percent_whole(uint64_t part, uint64_t whole);
 
-/* An output of text. The first error stays, and ends all writing. */
+/* Gathers short texts for one write. */
+struct text_buffer {
+	size_t n;
+	char s[8192];
+};
+
+/* An output of text. The first error stays, and ends all writing. With a buffer, text_flush() or
+ * text_end() comes last. */
 struct text_out {
 	FILE *f;
-	int err; /* 0 or -errno */
+	int err;                    /* 0 or -errno */
+	struct text_buffer *buffer; /* or NULL */
 };
 
 void text_put(struct text_out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Writes @n bytes unchanged; much faster than text_put(). */
 void text_write(struct text_out *o, const char *data, size_t n);
+
+/* The place for the next @n bytes in the buffer, where the caller writes up to @n bytes and adds
+ * their number to .n. Returns NULL if there is no such buffer. */
+char *text_room(struct text_out *o, size_t n);
+
+/* Writes what is in the buffer. */
+void text_flush(struct text_out *o);
+
+/* Copies the first characters of @text, of at most @len, that neither text_safe(), JSON nor CSV
+ * escapes. Returns their number. @to needs room for @len bytes. */
+size_t text_copy_plain(char *to, const char *text, size_t len);
 
 /* Writes any bytes as the text of an HTML element, or as the value of a quoted attribute. They are
  * made safe as by text_safe(), but UTF-8 is never escaped. Then "&", "<", ">" and quotes become

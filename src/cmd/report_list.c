@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyse/join.h"
 #include "base/reason.h"
@@ -14,6 +15,10 @@
 #include "show/joined_events.h"
 #include "trace/syscalls.h"
 
+/* Of the standard output, which is in use until the end. A list would be written 4 KiB at a time.
+ */
+static char output_buffer[1 << 16];
+
 static struct events_form form_of(const struct report_list *l)
 {
 	return (struct events_form){ l->format, l->width };
@@ -23,6 +28,8 @@ int report_list_begin(const struct report_list *l)
 {
 	const struct events_form form = form_of(l);
 
+	if (l->format && l->out == stdout && !isatty(STDOUT_FILENO))
+		setvbuf(l->out, output_buffer, _IOFBF, sizeof(output_buffer));
 	return l->format && !l->joined ? events_head(l->out, &form) : 0;
 }
 

@@ -45,7 +45,8 @@ struct exporting {
 	const struct recording *rec;
 	uint64_t first_ns, max_bytes;
 	/* the file */
-	struct json j;      /* writes to pack() */
+	struct json j; /* writes to pack() */
+	struct text_buffer buffer;
 	struct newfile out; /* packed bytes go there */
 	gzFile gz;
 	uint64_t bytes; /* so far, before packing */
@@ -61,7 +62,7 @@ static ssize_t pack(void *cookie, const char *data, size_t n)
 	struct exporting *x = cookie;
 
 	x->bytes += n;
-	return gzwrite(x->gz, data, (unsigned int)n) == (int)n ? (ssize_t)n : -1;
+	return gzwrite(x->gz, data, (unsigned int)n) == (int)n ? (ssize_t)n : 0; /* 0: failed */
 }
 
 static int failed(struct exporting *x, int err)
@@ -80,7 +81,12 @@ static bool stream_open(struct exporting *x)
 		close(fd);
 	if (x->gz)
 		x->j.out.f = fopencookie(x, "w", (cookie_io_functions_t){ .write = pack });
-	return x->j.out.f;
+	if (!x->j.out.f)
+		return false;
+	setvbuf(x->j.out.f, NULL, _IONBF, 0);
+	x->buffer.n = 0;
+	x->j.out.buffer = &x->buffer;
+	return true;
 }
 
 static int file_open(struct exporting *x)
@@ -158,7 +164,7 @@ static uint64_t ticks(uint64_t ns)
 /* The time from @from_ns to @to_ns, both after the first one of the recording. */
 static void put_us(struct json *j, const char *name, uint64_t from_ns, uint64_t to_ns)
 {
-	json_put_exact(j, name, (ticks(to_ns) - ticks(from_ns)) / 1024.0);
+	json_put_1024ths(j, name, ticks(to_ns) - ticks(from_ns));
 }
 
 /* The duration of a slice. */
@@ -183,7 +189,7 @@ static void event_begin(struct exporting *x, const char *phase, const char *name
 	if (*phase == 'X')
 		put_us(j, "ts", 0, ns - x->first_ns);
 	else
-		json_put_real(j, "ts", (ns - x->first_ns) / 1e3);
+		json_put_thousandths(j, "ts", ns - x->first_ns);
 }
 
 static void put_name(struct exporting *x, const char *what, uint64_t id, const char *text,

@@ -114,10 +114,16 @@ int events_head(FILE *f, const struct events_form *form)
 
 static void json_event(struct json *j, const struct event_row *s)
 {
+	struct text_buffer buffer;
+
+	buffer.n = 0;
+	j->out.buffer = &buffer;
 	json_put_begin(j, NULL, '{');
 	columns_json(j, &columns, s);
 	json_put_end(j, '}');
-	text_put(&j->out, "\n");
+	text_write(&j->out, "\n", 1);
+	text_flush(&j->out);
+	j->out.buffer = NULL;
 }
 
 int events_put(FILE *f, const struct events_form *form, const struct recording *rec,

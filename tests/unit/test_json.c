@@ -148,6 +148,91 @@ static void numbers_that_readers_cannot_hold_are_strings(void **state)
 	json_decref(root);
 }
 
+/* With a buffer, and without. */
+static void a_buffer_changes_nothing(void **state)
+{
+	static char name[300];
+	char text[200];
+
+	(void)state;
+	memset(name, 'n', sizeof(name) - 1);
+	for (int line = 0; line < 2; line++) {
+		struct text_buffer *buffer = calloc(1, sizeof(*buffer));
+		struct written plain, buffered;
+
+		begin(&plain);
+		begin(&buffered);
+		buffered.json.out.buffer = buffer;
+		for (int i = 0; i < 997; i++) {
+			struct json *const both[] = { &plain.json, &buffered.json };
+
+			memset(text, 'a' + i % 26, sizeof(text));
+			text[i % 200] = line ? '"' : 'a';
+			for (int b = 0; b < 2; b++) {
+				json_put_uint(both[b], name + i % 300, i);
+				json_put_text(both[b], "text", text, 1 + i % 199);
+				json_put_real(both[b], "real", i);
+				json_put_decimal(both[b], "decimal", i, i, 4);
+			}
+		}
+		json_put_end(&plain.json, '}');
+		json_put_end(&buffered.json, '}');
+		assert_int_equal(json_end_line(&plain.json), 0);
+		assert_int_equal(json_end_line(&buffered.json), 0);
+		assert_int_equal(plain.len, buffered.len);
+		assert_memory_equal(plain.text, buffered.text, plain.len);
+		fclose(plain.json.out.f);
+		fclose(buffered.json.out.f);
+		free(plain.text);
+		free(buffered.text);
+		free(buffer);
+	}
+}
+
+static void a_decimal_has_all_its_digits(void **state)
+{
+	struct written w;
+
+	(void)state;
+	begin(&w);
+	json_put_decimal(&w.json, "a", 0, 0, 0);
+	json_put_decimal(&w.json, "b", 12, 7, 3);
+	json_put_decimal(&w.json, "c", UINT64_MAX, 0, 6);
+	json_put_decimal(&w.json, "d", UINT64_MAX, UINT64_MAX / 10, 19);
+	json_put_end(&w.json, '}');
+	json_end_line(&w.json);
+	assert_string_equal(w.text, "{\"a\":0,\"b\":12.007,\"c\":18446744073709551615.000000,"
+				    "\"d\":18446744073709551615.1844674407370955161}\n");
+	fclose(w.json.out.f);
+	free(w.text);
+}
+
+/* Numbers of all sizes, and those that are rounded up to a whole number. */
+static void fractions_are_written_as_by_printf(void **state)
+{
+	uint64_t random = 4711;
+
+	(void)state;
+	for (int i = 0; i < 100003; i++) {
+		struct written w;
+		char expected[128];
+		uint64_t n;
+
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		n = random >> i % 64;
+		n |= i % 5 ? 0 : 1023;
+		begin(&w);
+		json_put_1024ths(&w.json, "a", n);
+		json_put_thousandths(&w.json, "b", n);
+		json_end_line(&w.json);
+		snprintf(expected, sizeof(expected), "{\"a\":%.17g,\"b\":%.6f\n", n / 1024.0,
+			 n / 1e3);
+		assert_string_equal(w.text, expected);
+		fclose(w.json.out.f);
+		free(w.text);
+	}
+}
+
 static void a_full_disk_is_reported(void **state)
 {
 	struct json json = { .out = { .f = fopen("/dev/full", "w") } };
@@ -194,6 +279,9 @@ int main(void)
 		cmocka_unit_test(names_of_all_lengths_come_back),
 		cmocka_unit_test(a_time_has_ms_and_its_zone),
 		cmocka_unit_test(numbers_that_readers_cannot_hold_are_strings),
+		cmocka_unit_test(a_buffer_changes_nothing),
+		cmocka_unit_test(a_decimal_has_all_its_digits),
+		cmocka_unit_test(fractions_are_written_as_by_printf),
 		cmocka_unit_test(a_full_disk_is_reported),
 	};
 
