@@ -56,7 +56,7 @@ bool explain_means(const struct explain_conf *conf, const struct recording *rec,
 
 	if (end < rec->from_ns || end >= rec->to_ns)
 		return false;
-	if (ev->kind == CHUNK_OPS) {
+	if (ev->kind == CHUNK_OPS || ev->kind == CHUNK_STACKS) {
 		if (ev->op.kind >= OP_N || !(conf->kinds >> ev->op.kind & 1))
 			return false;
 	} else {
@@ -382,6 +382,14 @@ static void strata_add(uint64_t sums[ST_N], const struct scan_item *item)
 		sums[st] += item->op->strata[st];
 }
 
+static int stack_event(struct scan *s, const struct stored_event *ev)
+{
+	struct scan_item item;
+
+	explain_scan_item_fill(&item, s, ev);
+	return explain_callers_stack(&s->callers, &item, ev, item.total_ns > s->e->threshold_ns);
+}
+
 static int second_event(struct scan *s, void *pass, struct stored_event *ev)
 {
 	struct place at = {};
@@ -390,6 +398,8 @@ static int second_event(struct scan *s, void *pass, struct stored_event *ev)
 
 	if (!is_meant(s, ev))
 		return 0;
+	if (ev->kind == CHUNK_STACKS)
+		return stack_event(s, ev);
 	explain_scan_item_fill(&item, s, ev);
 	at.cell = explain_scan_cell(s, item.start_ns);
 	place = starts_place(&s->starts, item.start_ns);
@@ -411,6 +421,7 @@ static int second_event(struct scan *s, void *pass, struct stored_event *ev)
 			.end_ns = item.start_ns + item.total_ns,
 		};
 	values_count(s, pass, &item, &at);
+	explain_callers_op(&s->callers, &item, at.is_slow);
 	return 0;
 }
 
@@ -454,7 +465,7 @@ static int events_read(struct scan *s, event_fn *each, void *pass, uint64_t befo
 		if (n++ % LOOK_EVENTS == 0 && conf->goes_on &&
 		    !conf->goes_on(conf->arg, before + s->rec->reader.bytes))
 			return reason_set(why, EXIT_FAILED, "interrupted");
-		if (ev.kind == CHUNK_OPS || ev.kind == CHUNK_REQUESTS)
+		if (ev.kind == CHUNK_OPS || ev.kind == CHUNK_REQUESTS || ev.kind == CHUNK_STACKS)
 			err = each(s, pass, &ev);
 	}
 	if (err)
@@ -653,6 +664,7 @@ static int second_pass(struct scan *s, struct second *p, FILE *f, const char *na
 	recording_close(s->rec);
 	got = pass_begin(s, f, name, why);
 	s->last_dev = s->last_disk = 0;
+	s->rec->stacks = s->conf->own_frame != NULL;
 	if (!got)
 		got = events_read(s, second_event, p, before, why);
 	if (got >= 0 && explain_judge(s))
@@ -688,6 +700,7 @@ int explain_read(struct explain *e, FILE *f, const char *name, const struct expl
 	explain_beside_done(&s.beside);
 	explain_holders_done(&s.holders);
 	explain_requests_done(&s.own);
+	explain_callers_done(&s.callers);
 	starts_done(&s.starts);
 	rotation_free(s.rotation);
 	free(s.episodes);

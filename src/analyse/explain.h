@@ -50,6 +50,9 @@ enum explain_attribute {
 	ATTR_COMM,
 	ATTR_CGROUP,
 	ATTR_CONTAINER,
+	ATTR_FUNCTION, /* of the program, that made the call */
+	ATTR_LINE,
+	ATTR_LIBRARY,
 	ATTR_WHO,  /* somebody else to whom the longest wait was due */
 	ATTR_IDLE, /* how long the disk had nothing to do before */
 	ATTR_DEPTH,
@@ -82,6 +85,9 @@ enum explain_class {
 /* "beside", "file", "size": in JSON. */
 const char *explain_attribute_name(enum explain_attribute attribute);
 
+struct catalog;
+struct catalog_stack;
+
 struct explain_conf {
 	unsigned int kinds; /* of operations: set of 1 << enum op_kind; 0: requests */
 	const char *disk;   /* requests of this disk only; NULL: of all */
@@ -97,6 +103,9 @@ struct explain_conf {
 	bool (*goes_on)(void *arg, uint64_t bytes);
 	void *arg;
 	const char *(*call_name)(unsigned short call); /* of a system call of this machine */
+	/* The index of the innermost frame of the program's own code, or -1. NULL: callers are not
+	 * looked at. */
+	int (*own_frame)(void *arg, const struct catalog *c, const struct catalog_stack *s);
 };
 
 /* Somebody who made far more requests during an incident than at other times. */
@@ -119,12 +128,22 @@ struct explain_finding {
 	uint64_t from_ns, to_ns; /* where many are, from the recording's beginning */
 	bool is_incident;        /* it happened once: p is about the moment, not about its cause */
 	char *note;              /* a sentence more, or NULL; owned */
+	bool is_estimated;       /* slow and others are, from the user stacks that were taken */
 	/* private */
 	double raw_p, score, rank;
 	double rotated_p; /* by rotation alone; 0: not asked */
 	enum explain_class class;
 	uint64_t *has; /* a bit for each of the slow ones in memory; owned */
 	bool is_of_moment;
+};
+
+/* Why callers are not looked at. */
+enum explain_callers {
+	CALLERS_LOOKED_AT,
+	CALLERS_NOT_ASKED, /* requests */
+	CALLERS_NONE,      /* the recording has no user stacks */
+	CALLERS_LOST,      /* too many stacks were lost */
+	CALLERS_TOO_FEW,   /* stacks of slow ones, or of others */
 };
 
 struct explain {
@@ -141,7 +160,8 @@ struct explain {
 	bool has_requests;                       /* requests are in the recording */
 	uint64_t requests_left_out;              /* requests whose submitters are not looked at */
 	bool too_many_requests;                  /* to look at those of single operations */
-	struct explain_finding *findings;        /* the chosen ones first, best first; owned */
+	enum explain_callers callers;
+	struct explain_finding *findings; /* the chosen ones first, best first; owned */
 	size_t n_findings, n_chosen;
 	/* The properties with the least p that are not sure, the first is the nearest; owned. */
 	struct explain_finding nearest[EXPLAIN_NEAREST];

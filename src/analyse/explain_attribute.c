@@ -40,6 +40,9 @@ static const struct {
 	[ATTR_COMM] = { "comm", 0, 0, 1, CLASS_CAUSE },
 	[ATTR_CGROUP] = { "cgroup", 0, 0, 1, CLASS_CAUSE },
 	[ATTR_CONTAINER] = { "container", 0, 0, 1, CLASS_CAUSE },
+	[ATTR_FUNCTION] = { "function", 0, 0, 1, CLASS_CAUSE },
+	[ATTR_LINE] = { "line", 0, 0, 1, CLASS_CAUSE },
+	[ATTR_LIBRARY] = { "library", 0, 0, 1, CLASS_CAUSE },
 	[ATTR_WHO] = { "who", 0, 0, 1, CLASS_CAUSE },
 	[ATTR_IDLE] = { "idle", 18, 0, 0.8, CLASS_CAUSE },
 	[ATTR_DEPTH] = { "depth", 17, 0, 0.5, CLASS_SYMPTOM },
@@ -92,6 +95,8 @@ uint64_t explain_attribute_values(const struct scan *s, enum explain_attribute a
 		return attributes[attribute].most;
 	if (attribute == ATTR_FILE || attribute == ATTR_DIRECTORY)
 		return s->rec->catalog.n_files;
+	if (attribute >= ATTR_FUNCTION && attribute <= ATTR_LIBRARY)
+		return explain_callers_values(&s->callers, attribute);
 	return s->rec->catalog.n_threads;
 }
 
@@ -139,9 +144,10 @@ void explain_scan_item_fill(struct scan_item *ret, struct scan *s, const struct 
 {
 	const struct catalog *c = &s->rec->catalog;
 	const struct stored_request *rq = &ev->request;
-	bool ranged = ev->kind == CHUNK_OPS && op_has_range(ev->op.kind);
+	bool is_op = ev->kind == CHUNK_OPS || ev->kind == CHUNK_STACKS,
+	     ranged = is_op && op_has_range(ev->op.kind);
 
-	if (ev->kind == CHUNK_OPS) {
+	if (is_op) {
 		*ret = (struct scan_item){ .op = &ev->op,
 					   .owner = ev->op.owner,
 					   .file = ev->op.file,
@@ -422,6 +428,7 @@ uint64_t explain_attribute_value(struct scan *s, const struct scan_item *item,
 	case ATTR_DURING:
 	case ATTR_SEQUENCE:
 	case ATTR_MEMBER:
+	case ATTR_FUNCTION ... ATTR_LIBRARY:
 		return NO_VALUE;
 	case ATTR_HOLDER:
 		return holder_value(s, item);

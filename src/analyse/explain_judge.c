@@ -35,21 +35,31 @@ static void span_set(const struct scan *s, struct explain_finding *f)
 	f->to_ns = to - s->base_ns + s->conf->from_ns;
 }
 
+struct explain_finding *explain_finding_add(const struct scan *s,
+					    const struct explain_finding *judged)
+{
+	struct explain_finding *list = reallocarray(s->e->findings, s->e->n_findings + 1,
+						    sizeof(*list)),
+			       f = *judged;
+
+	if (list)
+		s->e->findings = list;
+	f.has = list ? calloc(bits_words(s->n_list) + 1, sizeof(*f.has)) : NULL;
+	if (!f.has) {
+		explain_finding_done(&f);
+		return NULL;
+	}
+	list[s->e->n_findings] = f;
+	return &list[s->e->n_findings++];
+}
+
 /* Adds a finding about the values from @first to @last. */
 static int finding_add(const struct scan *s, unsigned int first, unsigned int last,
 		       const struct explain_finding *judged)
 {
-	struct explain_finding *list = reallocarray(s->e->findings, s->e->n_findings + 1,
-						    sizeof(*list)),
-			       *f;
+	struct explain_finding *f = explain_finding_add(s, judged);
 
-	if (!list)
-		return -ENOMEM;
-	s->e->findings = list;
-	f = &list[s->e->n_findings++];
-	*f = *judged;
-	f->has = calloc(bits_words(s->n_list) + 1, sizeof(*f->has));
-	if (!f->has)
+	if (!f)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n_list; i++)
 		for (unsigned int v = first; v <= last; v++)
@@ -110,7 +120,7 @@ static int range_judge(const struct scan *s, enum explain_attribute attribute, u
 	memset(order, 0, STARTS_CELLS * sizeof(*order));
 	for (unsigned int v = first + from; v <= first + to; v++)
 		counted_add(s, v, &c);
-	explain_chance_judge(s, &c, &f);
+	explain_chance_judge(&s->population, &c, &f);
 	f.raw_p *= bins * (bins + 1) / 2;
 	f.raw_p = f.raw_p < 1 ? f.raw_p : 1;
 	return f.slow < EXPLAIN_LEAST ? 0 : finding_add(s, first + from, first + to, &f);
@@ -136,7 +146,7 @@ static int values_judge(const struct scan *s)
 		memset(order, 0, STARTS_CELLS * sizeof(*order));
 		counted_add(s, v, &c);
 		f = (struct explain_finding){};
-		explain_chance_judge(s, &c, &f);
+		explain_chance_judge(&s->population, &c, &f);
 		if (f.slow >= EXPLAIN_LEAST)
 			err = finding_add(s, v, v, &f);
 	}
@@ -185,15 +195,26 @@ static int times_judge(const struct scan *s)
 int explain_judge(struct scan *s)
 {
 	struct explain *e = s->e;
-	int err;
+	int err = explain_callers_name(s);
 
+	if (err)
+		return err;
 	for (int attribute = 0; attribute < ATTR_N; attribute++)
 		e->tests += explain_attribute_values(s, attribute);
 	e->requests_left_out = s->beside.left_out;
 	if (!e->n_slow || e->n_slow == e->n)
 		return 0;
 	s->rotation = rotation_make(&s->starts, s->order_slow);
+	s->population = (struct population){
+		.n = e->n,
+		.n_slow = e->n_slow,
+		.slow = s->slow,
+		.all = s->all,
+		.rotation = s->rotation,
+	};
 	err = s->rotation ? values_judge(s) : -ENOMEM;
+	if (!err)
+		err = explain_callers_judge(s);
 	if (!err)
 		err = times_judge(s);
 	if (!err)

@@ -241,7 +241,7 @@ int explain_phases_bursts(const struct scan *s, struct explain_finding *ret)
 		err = phases_find(s, level, p);
 		if (err || !p->n)
 			continue;
-		explain_chance_set(s, p->slow, p->all, s->e->n * exp(-p->best), ret);
+		explain_chance_set(&s->population, p->slow, p->all, s->e->n * exp(-p->best), ret);
 		p->rank = ret->rank;
 		if (p->rank > best->rank)
 			*best = *p;
@@ -254,7 +254,8 @@ int explain_phases_bursts(const struct scan *s, struct explain_finding *ret)
 					 .expected = (double)best->all * s->e->n_slow / s->e->n,
 					 .has = calloc(bits_words(s->n_list) + 1,
 						       sizeof(*ret->has)) };
-	explain_chance_set(s, best->slow, best->all, fmin(1, s->e->n * exp(-best->best)), ret);
+	explain_chance_set(&s->population, best->slow, best->all,
+			   fmin(1, s->e->n * exp(-best->best)), ret);
 	ret->at_most = ceil(ret->expected + 3 * sqrt(ret->expected));
 	score = ret->score;
 	if (!ret->has)
@@ -355,7 +356,7 @@ static int during_set(const struct scan *s, const struct owner *o, double p,
 	}
 	slow = slow * ((double)s->e->n_slow / s->n_list);
 	ret->expected = (double)all * s->e->n_slow / s->e->n;
-	explain_chance_set(s, slow, all > slow ? all : slow, p, ret);
+	explain_chance_set(&s->population, slow, all > slow ? all : slow, p, ret);
 	ret->at_most = ceil(ret->expected + 3 * sqrt(ret->expected));
 	return 0;
 }

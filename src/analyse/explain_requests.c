@@ -209,7 +209,7 @@ static int sequence_judge(const struct scan *s, const struct sequence *q,
 		c.slow[cell] = c.slow[cell] < c.all[cell] ? c.slow[cell] : c.all[cell];
 	}
 	ret->attribute = ATTR_SEQUENCE;
-	explain_chance_judge(s, &c, ret);
+	explain_chance_judge(&s->population, &c, ret);
 	ret->raw_p *= (double)(MODULUS_MOST - 1) * q->modulus;
 	ret->raw_p = ret->raw_p < 1 ? ret->raw_p : 1;
 	free(c.order);

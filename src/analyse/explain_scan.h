@@ -161,6 +161,14 @@ struct scan_value {
 struct counted {
 	uint32_t slow[SCAN_CELLS], all[SCAN_CELLS];
 	uint32_t *order;
+	double doubtful; /* so many of the slow ones are no evidence */
+};
+
+/* The operations among which a property is judged. */
+struct population {
+	uint64_t n, n_slow;
+	const uint32_t *slow, *all; /* by cell */
+	struct rotation *rotation;
 };
 
 /* A long operation on a file. */
@@ -223,6 +231,51 @@ void explain_requests_done(struct own_requests *o);
 struct own_request *explain_requests_of(const struct own_requests *o, const struct scan_item *item,
 					uint64_t most_ns, size_t *ret_n);
 
+/* Callers: see explain_callers.c. */
+
+enum { CALLER_BINS = 64 };
+
+struct caller_stack;
+
+/* Slow ones, or others, with a user stack. */
+struct caller_group {
+	struct caller_stack *list; /* owned */
+	size_t n, cap;
+	unsigned int shift; /* one in 1 << shift stays in the list */
+	/* by duration: operations of kinds that have stacks, and stacks */
+	uint64_t ops[CALLER_BINS], stacks[CALLER_BINS];
+};
+
+struct caller_names;
+struct scan;
+
+struct callers {
+	struct caller_group groups[2]; /* others; slow ones */
+	struct caller_names *names;    /* of function, line and library; owned */
+	uint64_t unnamed;              /* stacks of which there were too many different ones */
+	bool are_estimated;
+};
+
+/* Notes an operation, or one with its stack: @ev is of CHUNK_STACKS. Returns 0 or -ENOMEM. */
+void explain_callers_op(struct callers *c, const struct scan_item *item, bool is_slow);
+int explain_callers_stack(struct callers *c, const struct scan_item *item,
+			  const struct stored_event *ev, bool is_slow);
+
+/* Call when all are noted: names the callers, and sets s->e->callers. Returns 0 or -ENOMEM. */
+int explain_callers_name(struct scan *s);
+
+/* How many different callers there are. */
+uint64_t explain_callers_values(const struct callers *c, enum explain_attribute attribute);
+
+/* Adds the findings about callers. Returns 0 or -ENOMEM. */
+int explain_callers_judge(struct scan *s);
+void explain_callers_done(struct callers *c);
+
+/* Adds @judged to e->findings, with all bits of .has clear; on failure frees what @judged owns.
+ * Returns the finding, or NULL if out of memory. */
+struct explain_finding *explain_finding_add(const struct scan *s,
+					    const struct explain_finding *judged);
+
 struct scan_slow {
 	uint64_t start_ns, end_ns;
 	const struct own_request *request; /* the first one, or NULL */
@@ -237,6 +290,7 @@ struct scan {
 	struct starts starts;
 	struct holders holders;
 	struct own_requests own;
+	struct callers callers;
 	/* By activity; from BESIDE_MAX on, of its name's processes but the heaviest. Owned. */
 	struct episodes (*episodes)[EPISODE_GAPS];
 	uint64_t base_ns, cell_ns;
@@ -251,6 +305,7 @@ struct scan {
 	uint32_t (*order_all)[SCAN_VALUES]; /* by cell and value: values of one cell are near; owned
 					     */
 	struct rotation *rotation;          /* owned */
+	struct population population;       /* all operations */
 	uint32_t (*trend)[TREND_BINS];      /* durations by group; owned */
 	struct phase_cell {
 		uint32_t all, above[PHASE_LEVELS];
@@ -319,11 +374,11 @@ int explain_attribute_describe(const struct scan *s, const struct scan_value *v,
 
 /* Sets slow, others, expected, at_most, raw_p, rotated_p, score and rank of a finding with these
  * counts. */
-void explain_chance_judge(const struct scan *s, const struct counted *c,
+void explain_chance_judge(const struct population *p, const struct counted *c,
 			  struct explain_finding *ret);
 
 /* Sets the members above without cells, from the counts @slow and @all. */
-void explain_chance_set(const struct scan *s, uint64_t slow, uint64_t all, double p,
+void explain_chance_set(const struct population *of, uint64_t slow, uint64_t all, double p,
 			struct explain_finding *ret);
 
 /* Time. Each sets a finding with .has, n_list bits long. 1; 0: there is nothing to tell;

@@ -182,7 +182,7 @@ int explain_time_bursts(const struct scan *s, struct explain_finding *ret)
 		return 0;
 	*ret = (struct explain_finding){ .attribute = ATTR_TIME,
 					 .expected = (double)all * s->e->n_slow / s->e->n };
-	explain_chance_set(s, slow, all, p, ret);
+	explain_chance_set(&s->population, slow, all, p, ret);
 	ret->at_most = ceil(ret->expected + 3 * sqrt(ret->expected));
 	if (bursts == 1) {
 		if (incident_set(s, in_burst, ret))
@@ -372,7 +372,7 @@ static int period_set(const struct scan *s, const struct period *p, const struct
 	slow = slow * part;
 	all = all > slow ? all : slow;
 	ret->expected = (double)all * s->e->n_slow / s->e->n;
-	explain_chance_set(s, slow, all, p->p, ret);
+	explain_chance_set(&s->population, slow, all, p->p, ret);
 	ret->at_most = ceil(ret->expected + 3 * sqrt(ret->expected));
 	return a->length < 0.5;
 }

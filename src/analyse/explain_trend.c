@@ -173,7 +173,7 @@ static int ranks_set(const struct scan *s, uint64_t from, uint64_t to, double p,
 	}
 	slow = slow * ((double)s->e->n_slow / s->n_list);
 	ret->expected = (double)(to - from) * s->e->n_slow / s->e->n;
-	explain_chance_set(s, slow, to - from > slow ? to - from : slow, p, ret);
+	explain_chance_set(&s->population, slow, to - from > slow ? to - from : slow, p, ret);
 	ret->at_most = ceil(ret->expected + 3 * sqrt(ret->expected));
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "base/encode.h"
 #include "base/list.h"
+#include "base/stacks.h"
 #include "capture/stored.h"
 #include "host/container.h"
 #include "host/container_names.h"
@@ -391,6 +392,17 @@ void catalog_container_names(const struct catalog *c, struct container_names *na
 const char *catalog_device(const struct catalog *c, uint64_t dev)
 {
 	return text_find(c->devices, dev);
+}
+
+void catalog_stack_frame(const struct catalog *c, unsigned int id, struct stack_frame *ret_frame)
+{
+	const struct catalog_frame *f = &c->frames[id];
+
+	*ret_frame = (struct stack_frame){ .function = (char *)f->function,
+					   .source = (char *)f->source,
+					   .library = (char *)catalog_code(c, f->code),
+					   .line = f->line,
+					   .at = f->at };
 }
 
 const char *catalog_fs(const struct catalog *c, uint64_t fs)

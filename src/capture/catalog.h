@@ -15,6 +15,7 @@
 #include "event.h"
 
 struct catalog_block;
+struct stack_frame;
 struct catalog_text;
 struct container_names;
 
@@ -97,6 +98,9 @@ void catalog_container_names(const struct catalog *c, struct container_names *na
 
 /* The name of a program or library with code; NULL: not known. */
 const char *catalog_code(const struct catalog *c, uint64_t id);
+
+/* Frame @id of a stack of @c; its text stays the catalog's. */
+void catalog_stack_frame(const struct catalog *c, unsigned int id, struct stack_frame *ret_frame);
 
 /* Type of the file system @fs of a record; "": not known. */
 const char *catalog_fs(const struct catalog *c, uint64_t fs);

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "capture/recording.h"
 #include "cmd/explain.h"
+#include "common/recorded_stacks.h"
 #include "host/newfile.h"
 #include "run/cmd.h"
 #include "run/filters.h"
@@ -31,7 +32,14 @@ static const struct opt form_opts[] = {
 	{},
 };
 
+static const struct opt stack_opts[] = {
+	{ 0, "hide", OPT_STRINGS(struct explain_cmd, hide), .arg = "LIB",
+	  .help = "with user stacks: this library is not the program's own code: libsqlite3" },
+	{},
+};
+
 static const struct opt_group groups[] = {
+	{ "Callers", stack_opts, 0 },
 	{ "Time", recording_part_opts, offsetof(struct explain_cmd, part) },
 	{ "Filters", filter_opts, offsetof(struct explain_cmd, filter.given) },
 	{ "Format", form_opts, 0 },
@@ -93,6 +101,13 @@ static void begins(void *arg)
 	recording_filter_begin(&o->filter);
 }
 
+static int own_frame(void *arg, const struct catalog *c, const struct catalog_stack *s)
+{
+	struct explain_cmd *o = arg;
+
+	return recorded_own_frame(&o->hide, c, s);
+}
+
 static bool goes_on(void *arg, uint64_t bytes)
 {
 	struct explain_cmd *o = arg;
@@ -117,6 +132,9 @@ static int resolve(struct explain_cmd *o, struct reason *why)
 	if (condition_parse(o->text, CONDITION_RECORDED, &o->condition, why) ||
 	    filters_ops(given, why) || recording_part_check(&o->part, why))
 		return -1;
+	if (o->hide.n && !o->file)
+		return reason_set(why, EXIT_USAGE,
+				  "--hide is for one recording: hosts have no callers");
 	if (!o->condition.ops && filters_check_requests(given, "request", why))
 		return -1;
 	for (size_t i = 0; i < o->n_files; i++) {
@@ -138,6 +156,7 @@ static int resolve(struct explain_cmd *o, struct reason *why)
 		.to_ns = o->part.to_ns,
 		.begins = begins,
 		.goes_on = goes_on,
+		.own_frame = own_frame,
 		.arg = o,
 	};
 	filters_text(given, looked_for, sizeof(looked_for));

@@ -15,6 +15,7 @@ struct explain_cmd {
 	const char *text, *output;
 	struct recording_part part;
 	struct recording_filter filter;
+	struct opt_strings hide; /* libraries that are not the program's own code */
 	int detail;
 	bool json;
 	/* state */

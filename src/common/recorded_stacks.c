@@ -193,6 +193,21 @@ static struct recorded_frames *frames_take(struct recorded_stacks *s, const stru
 	return f;
 }
 
+int recorded_own_frame(const struct opt_strings *hide, const struct catalog *c,
+		       const struct catalog_stack *s)
+{
+	struct stack_frame frames[STACK_FRAMES];
+	const struct stack_frame *list[STACK_FRAMES];
+	struct stack stack = { .frames = list, .end = s->end };
+
+	for (; stack.n < s->n && stack.n < STACK_FRAMES; stack.n++) {
+		catalog_stack_frame(c, s->frames[stack.n], &frames[stack.n]);
+		frames[stack.n].hidden = frame_is_hidden(&frames[stack.n], hide);
+		list[stack.n] = &frames[stack.n];
+	}
+	return stack_own_frame(&stack);
+}
+
 /* Fills in stack @id of @rec. Returns 0 or -ENOMEM. */
 static int stack_take(struct recorded_stacks *s, const struct recording *rec, size_t id,
 		      const struct recorded_frames *frames, struct stack *to)

@@ -35,6 +35,10 @@ struct recorded_stacks {
 	uint64_t lost, lost_ns;
 };
 
+/* Index of the innermost frame of the program's own code, as of stack_own_frame(). */
+int recorded_own_frame(const struct opt_strings *hide, const struct catalog *c,
+		       const struct catalog_stack *s);
+
 /* Adds an operation of CHUNK_STACKS. Returns 0 or -ENOMEM. */
 int recorded_stacks_add(struct recorded_stacks *s, struct replay *replay,
 			const struct recording *rec, const struct stored_event *ev);

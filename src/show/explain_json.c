@@ -38,6 +38,8 @@ static const struct member property_members[] = {
 	{ "incident", MEMBER_BOOL,
 	  .what = "whether the property is one moment: p tells that there was a moment, and "
 		  "nothing about its cause" },
+	{ "estimated", MEMBER_BOOL,
+	  .what = "whether slow and others are estimated, from the user stacks that were taken" },
 	{ "note", MEMBER_TEXT, .what = "a further sentence about these operations",
 	  .null = "there is none" },
 	{}
@@ -145,6 +147,7 @@ static void put_counts(struct json *j, const struct explain *e, const struct exp
 	json_put_uint(j, "from_ns", f->from_ns);
 	json_put_uint(j, "to_ns", f->to_ns);
 	json_put_bool(j, "incident", f->is_incident);
+	json_put_bool(j, "estimated", f->is_estimated);
 	if (f->note)
 		json_put_string(j, "note", f->note);
 	else

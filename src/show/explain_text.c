@@ -412,6 +412,13 @@ static void put_finding(struct explain_out *t, size_t i)
 char *explain_missing(const struct explain *e, size_t i)
 {
 	static const char *const always[] = { "the CPU" };
+	static const char *const callers[] = {
+		[CALLERS_NONE] = "callers (record --stacks)",
+		[CALLERS_LOST] = "callers: too many user stacks were lost",
+		[CALLERS_TOO_FEW] = "callers: too few user stacks to be as probable for each "
+				    "operation (record --all-stacks)",
+		[CALLERS_NOT_ASKED] = NULL,
+	};
 	const size_t n = sizeof(always) / sizeof(*always);
 	char *text = NULL;
 
@@ -424,6 +431,8 @@ char *explain_missing(const struct explain *e, size_t i)
 	if (e->too_many_requests && !i--)
 		return strdup("the requests of single operations: there are too many, so choose a "
 			      "part of the time");
+	if (callers[e->callers] && !i--)
+		return strdup(callers[e->callers]);
 	if (e->requests_left_out && !i--)
 		return asprintf(&text, "%s requests of threads with rarer names",
 				text_count(e->requests_left_out).s) < 0

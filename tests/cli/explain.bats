@@ -43,6 +43,22 @@ setup_file() {
 	"$iostrata" explain -j discard.ios 'fsync>p99' | cmp - <(echo "$output")
 }
 
+@test "explain: callers are looked at if the recording has user stacks" {
+	"$made/records" -t "$tmp/stacks.ios" 20011
+	"$made/records" "$tmp/none.ios" 20011
+	expect 0 explain -j "$tmp/stacks.ios" 'any>p95'
+	json '[.missing[] | select(startswith("callers"))] == []'
+	tests=$(command jq .tests <<<"$output")
+	expect 0 explain -j "$tmp/none.ios" 'any>p95'
+	json '[.missing[] | select(startswith("callers"))] == ["callers (record --stacks)"]'
+	# 22 functions with their lines, one without a file, and two libraries are tests
+	json ".tests < $tests and .tests + 60 > $tests"
+	expect 0 explain -j "$tmp/stacks.ios" 'request>p95'
+	json '[.missing[] | select(startswith("callers"))] == []'
+	expect 2 explain "$tmp" 'any>p95' --hide libc
+	[[ $stderr == "error: --hide is for one recording"* ]]
+}
+
 @test "explain: counts, chance and verdicts are those of another program with the same method" {
 	"$made/records" -c comm "$made/comm.ios" 20011
 	for recording in comm file none; do

@@ -9,6 +9,7 @@
 
 #include "analyse/fleet.h"
 #include "base/reason.h"
+#include "common/recorded_stacks.h"
 #include "show/explain.h"
 #include "show/fleet.h"
 
@@ -16,6 +17,14 @@ static char *no_command(const void *arg, const struct explain_finding *f)
 {
 	(void)arg;
 	return strdup(f->text);
+}
+
+static int own_frame(void *arg, const struct catalog *c, const struct catalog_stack *s)
+{
+	const struct opt_strings hide = {};
+
+	(void)arg;
+	return recorded_own_frame(&hide, c, s);
 }
 
 static void finding_check(const struct explain *e, const struct explain_finding *f)
@@ -113,7 +122,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				     .above_ns = 1,
 				     .kinds = size % 2 ? ~0U : 0,
 				     .from_ns = size % 5 ? 0 : 10,
-				     .call_name = no_call };
+				     .call_name = no_call,
+				     .own_frame = size % 7 ? own_frame : NULL };
 	FILE *f;
 
 	if (!size)
