@@ -14,6 +14,7 @@
 #include "export/blktrace.h"
 #include "export/chrome.h"
 #include "export/fio.h"
+#include "export/pprof.h"
 #include "export/speedscope.h"
 #include "host/newfile.h"
 #include "run/cmd.h"
@@ -27,6 +28,7 @@
 	X(PARQUET, parquet, true, "tables for DuckDB and other engines")                           \
 	X(CHROME, chrome, false, "events for ui.perfetto.dev and speedscope")                      \
 	X(SPEEDSCOPE, speedscope, false, "profiles of threads for speedscope")                     \
+	X(PPROF, pprof, false, "user stacks for pprof and speedscope")                             \
 	X(FIO, fio, false, "job for fio")                                                          \
 	X(BLKTRACE, blktrace, false, "files for blkparse and btt")
 
@@ -107,6 +109,8 @@ static const struct opt_example examples[] = {
 	{ "iostrata export *.ios --to parquet -o tables", "many machines in three tables" },
 	{ "iostrata export a.ios --to parquet --append --partition host,hour -o fleet",
 	  "add files for each host and hour" },
+	{ "iostrata export trace.ios --to pprof -o p && go tool pprof -http :8080 p/profile.pb.gz",
+	  "callers, with the time in each stratum" },
 	{ "iostrata export trace.ios --to fio -p 1234 -o replay", "the I/O of a process as a job" },
 	{},
 };
@@ -281,6 +285,22 @@ static int to_speedscope(const struct export *e, FILE *f, struct reason *why)
 	if (c.is_summed)
 		cmd_say("too many operations for their order: the profiles have sums, by call and "
 			"stratum");
+	return got;
+}
+
+static int to_pprof(const struct export *e, FILE *f, struct reason *why)
+{
+	struct pprof_counts c;
+	int got = pprof_export(f, e->files[0], e->output, &c, why);
+
+	if (got < 0)
+		return got;
+	cmd_say("%s user stack%s, %s different%s", text_count(c.stacks).s, text_plural(c.stacks),
+		text_count(c.samples).s,
+		c.is_estimated ? ": the values are estimates for all operations" : "");
+	if (c.lost)
+		cmd_say("%s user stack%s lost: the values lack these", text_count(c.lost).s,
+			c.lost == 1 ? " was" : "s were");
 	return got;
 }
 

@@ -492,3 +492,81 @@ sys.exit(time.monotonic() - began > 31 * 0.022 * 1.02)'
 	json '.stacks | (.list | length > 0) and .taken == .of and
 		(.ends | map(select(.end == "unnamed" and .count > 0)) | length == 1)'
 }
+
+@test "pprof: values are those of report --folded, by function and by stratum" {
+	"$records" -t -g 100 "$tmp/a.ios" 20011
+	expect 0 export "$tmp/a.ios" --to pprof -o "$tmp/t"
+	[[ $stderr == *" user stacks, "*" different: the values are estimates for all operations" ]]
+	"$iostrata" report --folded "$tmp/a.ios" >"$tmp/folded"
+	"$python" - "$tmp/t/profile.pb.gz" "$tmp/folded" <<-'END'
+		import collections, gzip, sys
+		def number(b, at):
+		    value = shift = 0
+		    while True:
+		        value |= (b[at] & 127) << shift
+		        shift, at = shift + 7, at + 1
+		        if b[at - 1] < 128:
+		            return value, at
+		def fields(b):
+		    at, found = 0, collections.defaultdict(list)
+		    while at < len(b):
+		        tag, at = number(b, at)
+		        assert tag & 7 in (0, 2), tag
+		        value, at = number(b, at)
+		        if tag & 7 == 2:
+		            value, at = b[at:at + value], at + value
+		        found[tag >> 3].append(value)
+		    return found
+		whole = fields(gzip.open(sys.argv[1]).read())
+		text = [t.decode() for t in whole[6]]
+		assert text[0] == "" and len(text) == len(set(text))
+		types = [(text[t[1][0]], text[t[2][0]]) for t in map(fields, whole[1])]
+		assert types[:2] == [("operations", "count"), ("time", "nanoseconds")] and text[whole[14][0]] == "time"
+		functions = {f[1][0]: text[f[2][0]] for f in map(fields, whole[5])}
+		mappings = {m[1][0]: text[m[5][0]] for m in map(fields, whole[3])}
+		locations = {l[1][0]: l for l in map(fields, whole[4])}
+		assert len(locations) == len(whole[4]) and len(mappings) == len(whole[3])
+		assert set(mappings.values()) == {"prog"}
+		name = {i: functions[fields(l[4][0])[1][0]].replace(";", ":") for i, l in locations.items()}
+		sums, rounding = collections.Counter(), collections.Counter()
+		for s in map(fields, whole[2]):
+		    assert len(s[2]) == len(types)
+		    labels = {text[l[1][0]]: text[l[2][0]] for l in map(fields, s[3])}
+		    for (stratum, _), value in list(zip(types, s[2]))[2:]:
+		        key = labels["op"], stratum, name[s[1][0]]
+		        sums[key] += value
+		        rounding[key] += s[2][0]
+		    assert abs(s[2][1] - sum(s[2][2:])) < len(types)
+		want = collections.Counter()
+		for line in open(sys.argv[2]):
+		    path, ns = line.rsplit(" ", 1)
+		    *frames, op, stratum = path.split(";")
+		    leaf = frames[-1] if frames else "(caller unknown: the stack has no frame)"
+		    want[op.split()[0], stratum, leaf] += int(ns)
+		# report has no row for these
+		sums = {k: v for k, v in sums.items() if "too many different" not in k[2] and v}
+		assert len(sums) > 211, len(sums)
+		# report rounds each estimate down
+		off = {k: sums.get(k, 0) - want[k] for k in sums.keys() | want.keys()}
+		wrong = [(k, off[k], rounding[k]) for k in off if not -2 <= off[k] <= rounding[k] + 2]
+		assert not wrong, wrong[:5]
+	END
+	"$records" "$tmp/none.ios" 23
+	expect 1 export "$tmp/none.ios" --to pprof -o "$tmp/none"
+	[[ $stderr == *"' has no user stacks"* && ! -e $tmp/none ]]
+}
+
+@test "pprof: go tool pprof reads the profile, and sums up what report does" {
+	command -v go >/dev/null || skip "there is no go"
+	"$records" -t -g 100 "$tmp/a.ios" 2003
+	expect 0 export "$tmp/a.ios" --to pprof -o "$tmp/t"
+	export HOME=$tmp
+	go tool pprof -top -nodefraction 0 -unit ns -sample_index device -tagfocus 'op=^read$' -ignore 'too many' \
+		"$tmp/t/profile.pb.gz" >"$tmp/top"
+	grep -q '^Type: device$' "$tmp/top"
+	"$iostrata" report --folded --op read "$tmp/a.ios" >"$tmp/folded"
+	want=$(awk '/;device [0-9]+$/ { sum += $NF } END { printf "%.0f", sum }' "$tmp/folded")
+	told=$(sed -nE 's/^Showing nodes accounting for ([0-9]+)ns,.*/\1/p' "$tmp/top")
+	((want > 0 && told >= want - 2003 && told <= want + 2003)) || { cat "$tmp/top"; false; }
+	grep -q 'function-1;' "$tmp/top"
+}

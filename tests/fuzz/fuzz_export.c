@@ -13,6 +13,7 @@
 #include "export/fio.h"
 #include "export/otf2.h"
 #include "export/parquet_tables.h"
+#include "export/pprof.h"
 #include "export/speedscope.h"
 
 static char dir[64];
@@ -102,6 +103,16 @@ static void to_chrome(FILE *f)
 }
 
 /* With room for each call in its order, or for few. */
+static void to_pprof(FILE *f)
+{
+	struct pprof_counts counts;
+	struct reason why = {};
+
+	rewind(f);
+	result_check(pprof_export(f, "fuzz", dir, &counts, &why), &why);
+	contents_remove(dir);
+}
+
 static void to_speedscope(FILE *f, uint64_t max_events)
 {
 	struct speedscope_counts counts;
@@ -150,6 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	to_chrome(f);
 	to_speedscope(f, 10000);
 	to_speedscope(f, 23);
+	to_pprof(f);
 	to_blktrace(f);
 	to_fio(f, 101, NULL);
 	to_fio(f, 0, "loop3");
