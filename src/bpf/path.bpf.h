@@ -2,7 +2,8 @@
 /*
  * path.bpf.h - the file of a call by path: stat(), unlink(), a failed open() ...
  *
- * Two functions of the kernel's look-up of paths tell where it ended: walk_note(). When the call
+ * Two functions of the kernel's look-up of paths tell where it ended: walk_note(). Where files have
+ * no rows, names or filters, one of them tells the file system: walk_note_inode(). When the call
  * ends, call_path_learn() makes the operation's file of it: the file that was found; or the name
  * below the directory where the look-up ended, if the call makes or removes this name, or there is
  * no such file. Without these functions, the file is the path as given, below the directory that
@@ -17,7 +18,7 @@
 
 #include "op.bpf.h"
 
-enum { AT_FDCWD = -100, ERROR_NOENT = 2, PATH_MAX = 4096 };
+enum { AT_FDCWD = -100, ERROR_NOENT = 2, ERROR_BADF = 9, ERROR_NOTDIR = 20, PATH_MAX = 4096 };
 
 /* Kinds with calls by path. */
 #define PATH_KINDS (1U << OP_META | 1U << OP_OPEN | 1U << OP_EXEC)
@@ -25,6 +26,15 @@ enum { AT_FDCWD = -100, ERROR_NOENT = 2, PATH_MAX = 4096 };
 static __always_inline bool op_by_path(const struct op *op)
 {
 	return PATH_KINDS >> op->kind & 1;
+}
+
+/* The look-up of current's call by path. Returns NULL if current is in no such call. */
+static __always_inline struct walk *walk_of_current(struct task_state *t)
+{
+	if (!t || (t->op.progress != OP_ACTIVE && t->op.progress != OP_EXECS) ||
+	    !op_by_path(&t->op))
+		return NULL;
+	return &t->op.walk;
 }
 
 /*
@@ -35,14 +45,10 @@ static __always_inline bool op_by_path(const struct op *op)
 static __always_inline void walk_note(struct nameidata *nd, bool found)
 {
 	struct task_state *t = current_lookup();
-	struct walk *w;
+	struct walk *w = walk_of_current(t);
 	u64 at;
 
-	if (!t || (t->op.progress != OP_ACTIVE && t->op.progress != OP_EXECS) ||
-	    !op_by_path(&t->op))
-		return;
-	w = &t->op.walk;
-	if (w->how & WALK_FOUND || (found && t->op.kind != OP_META) || !nd->path.dentry)
+	if (!w || w->how & WALK_FOUND || (found && t->op.kind != OP_META) || !nd->path.dentry)
 		return;
 	w->at.dentry = nd->path.dentry;
 	w->at.mnt = nd->path.mnt;
@@ -50,6 +56,23 @@ static __always_inline void walk_note(struct nameidata *nd, bool found)
 	w->offset = at;
 	w->how = (found ? WALK_FOUND : 0) | (at < PATH_MAX ? WALK_IN_PATH : 0) |
 		 (nd->path.dentry->d_name.hash == nd->last.hash ? WALK_THERE : 0);
+}
+
+/* Without conf.file_details a file system is enough. The inode of a look-up that is over stays,
+ * while its place is gone if it was successful, or did not begin. */
+static __always_inline void walk_note_inode(struct nameidata *nd)
+{
+	struct task_state *t = current_lookup();
+	struct walk *w = walk_of_current(t);
+	bool found;
+
+	if (!w || w->how & WALK_FOUND)
+		return;
+	found = !nd->path.dentry;
+	if (found && t->op.kind != OP_META)
+		return;
+	w->inode = nd->inode;
+	w->how = found ? WALK_FOUND : 0;
 }
 
 /* A number for the path at @user in the program's memory. */
@@ -118,8 +141,6 @@ static __always_inline int walk_learn(struct file_info *info, struct dentry *d, 
 
 	if (d)
 		info->fs = (u64)BPF_CORE_READ(sb, s_type);
-	if (!CONF(file_details))
-		return 1;
 	info->ino = BPF_CORE_READ(inode, i_ino);
 	info->dev = BPF_CORE_READ(sb, s_dev);
 	if (file_filtered() && (!d || !path_passes(info, d, below)))
@@ -139,6 +160,25 @@ static __always_inline int walk_learn(struct file_info *info, struct dentry *d, 
 	return 1;
 }
 
+/* Learns the file system of current's operation, a call by path that returns @ret. A look-up below
+ * no directory did not begin: it has no inode, but looks as if it were successful. */
+static __always_inline void walk_learn_fs(struct op *op, u64 user, u32 dirfd, s64 ret)
+{
+	bool begun = !(op->walk.how & WALK_FOUND) || (ret != -ERROR_BADF && ret != -ERROR_NOTDIR);
+	struct inode *inode = begun ? op->walk.inode : NULL;
+	char first = 0;
+	bool unread;
+
+	if (!inode) {
+		unread = bpf_probe_read_user(&first, 1, (void *)user);
+		if (first != '/' && (ret >= 0 || (!unread && first)))
+			inode = BPF_CORE_READ(path_base(dirfd).dentry, d_inode);
+	}
+	row_clear(&op->file);
+	if (inode)
+		op->file.fs = (u64)BPF_CORE_READ(inode, i_sb, s_type);
+}
+
 /*
  * Current's call by path, which returns @ret, has the path at @user, relative to the directory
  * @dirfd. Learns the file. @parent: see walk_name(). Returns 0 if the call is not traced.
@@ -153,6 +193,10 @@ GLOBAL int call_path_learn(u64 user, u32 dirfd, u32 parent, s64 ret)
 
 	if (!op_may_end() || !CONF(paths) || !t)
 		return 1;
+	if (!CONF(file_details)) {
+		walk_learn_fs(&t->op, user, dirfd, ret);
+		return 1;
+	}
 	w = &t->op.walk;
 	unread = bpf_probe_read_user(&first, 1, (void *)user);
 	known = w->at.dentry;

@@ -101,7 +101,13 @@ enum { WALK_FOUND = 1, WALK_THERE = 2, WALK_IN_PATH = 4 };
 
 /* The look-up of a path; see path.bpf.h. Only its thread writes it. */
 struct walk {
-	struct path at; /* where it ended; dentry NULL: not known */
+	union { /* where it ended; dentry or inode NULL: not known */
+		struct path at;
+		struct { /* without conf.file_details */
+			u64 unused;
+			struct inode *inode;
+		};
+	};
 	union {
 		struct {
 			u16 offset;

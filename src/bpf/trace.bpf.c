@@ -132,7 +132,10 @@ int on_walk_found(u64 *ctx)
 SEC("?fentry/terminate_walk")
 int on_walk_over(u64 *ctx)
 {
-	walk_note((struct nameidata *)ctx[0], false);
+	if (CONF(file_details))
+		walk_note((struct nameidata *)ctx[0], false);
+	else
+		walk_note_inode((struct nameidata *)ctx[0]);
 	return 0;
 }
 

@@ -239,6 +239,7 @@ struct filename {
 struct nameidata {
 	struct path path;
 	struct qstr last;
+	struct inode *inode;
 	struct filename *name;
 };
 

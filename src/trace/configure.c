@@ -391,7 +391,7 @@ static void conf_set_files(struct bpf_conf *c, const struct session_conf *sc, st
 {
 	bool named = sc->by == BY_FILE || sc->records || sc->sent_ops;
 
-	c->file_details = c->file_filter || named || c->by == BY_DEV || c->by == BY_CACHE;
+	c->file_details = plan_has_files(sc);
 	if (named || c->n_devs)
 		conf_set_identity(c, f);
 	if (named)

@@ -52,6 +52,14 @@ static bool paths_wanted(const struct session_conf *conf)
 		 l->n_devs || l->n_fs));
 }
 
+bool plan_has_files(const struct session_conf *conf)
+{
+	const struct filter_lists *l = &conf->lists;
+
+	return conf->by == BY_FILE || conf->by == BY_DEV || conf->by == BY_SERVER ||
+	       conf->by == BY_CACHE || conf->records || conf->sent_ops || l->n_files || l->n_devs;
+}
+
 unsigned int plan_asked(const struct session_conf *conf)
 {
 	static const unsigned int of_layer[] = {
@@ -80,7 +88,7 @@ unsigned int plan_asked(const struct session_conf *conf)
 	if (conf->stacks)
 		asks |= ASK_STACKS;
 	if (paths_wanted(conf))
-		asks |= ASK_PATHS;
+		asks |= plan_has_files(conf) ? ASK_PATHS | ASK_FOUND : ASK_PATHS;
 	if (conf->follow || conf->children)
 		asks |= ASK_CHILD;
 	if (hung_wanted(conf))
@@ -280,9 +288,9 @@ static const char no_aborts[] =
 		.asks = ASK_AIO | ASK_QUEUED, .needs = NEED_AIO, .alone = true, ##__VA_ARGS__      \
 	}
 
-#define WALK(prog, func)                                                                           \
+#define WALK(prog, func, ask)                                                                      \
 	{                                                                                          \
-		.at = PROG(prog), .hook = HOOK_FENTRY, .target = func, .asks = ASK_PATHS,          \
+		.at = PROG(prog), .hook = HOOK_FENTRY, .target = func, .asks = ask,                \
 		.needs = NEED_FIND_VMA, .alone = true                                              \
 	}
 
@@ -436,8 +444,8 @@ const struct program programs[] = {
 	THROTTLED(on_bio_throttled, NEED_LEVEL),
 	THROTTLED(on_bio_throttled_no_level, NEED_NO_LEVEL),
 
-	WALK(on_walk_found, "complete_walk"),
-	WALK(on_walk_over, "terminate_walk"),
+	WALK(on_walk_found, "complete_walk", ASK_FOUND),
+	WALK(on_walk_over, "terminate_walk", ASK_PATHS),
 
 	FUNCTION(vfs_read, "vfs_read", OP_READ, ASK_VFS | ASK_CALL_FILES),
 	FUNCTION(vfs_readv, "vfs_readv", OP_READ, ASK_VFS),

@@ -45,7 +45,8 @@ enum ask {
 	ASK_OUTSIDE = 1 << 20,   /* sleeps in no other operation as operations */
 	ASK_COMMANDS = 1 << 21,  /* command lines of processes that execute a program */
 	ASK_STACKS = 1 << 22,    /* user stacks of calls */
-	ASK_PATHS = 1 << 23,     /* files of calls by path */
+	ASK_PATHS = 1 << 23,     /* files of calls by path, or their file systems alone */
+	ASK_FOUND = 1 << 24,     /* these files: needs ASK_PATHS and plan_has_files() */
 };
 
 enum hook {
@@ -139,6 +140,9 @@ extern const size_t programs_n;
 
 /* Set of enum ask: asked for by a run with @conf. */
 unsigned int plan_asked(const struct session_conf *conf);
+
+/* Whether operations need more of their file than its file system: its rows, names or filters. */
+bool plan_has_files(const struct session_conf *conf);
 
 /* Whether programs can look up mappings. */
 bool plan_finds_mappings(struct feature *f);

@@ -61,12 +61,14 @@ static void walk_is(const char *path, struct dentry *d, const char *last, u32 ha
 	filename.name = path;
 	nd = (struct nameidata){ .path = { &ext4.mount.mnt, d },
 				 .last = { .hash = hash, .name = (const u8 *)last },
+				 .inode = d->d_inode,
 				 .name = &filename };
 }
 
 static void found(void)
 {
-	on_walk_found((u64[]){ (u64)&nd });
+	if (conf.file_details)
+		on_walk_found((u64[]){ (u64)&nd });
 	nd.path = (struct path){};
 	on_walk_over((u64[]){ (u64)&nd });
 }
@@ -255,6 +257,61 @@ static void test_filters(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
+/* Current's call returns @ret. Returns the number of operations of @kind on @fs. */
+static u64 counted(long ret, u32 kind, u64 fs)
+{
+	struct kmap *cells = map_of(&slot_cells);
+	u64 n = 0;
+
+	tick(7);
+	sys_exit(ret);
+	for (u32 i = 0; i < cells->max; i++)
+		if (live.rows[i % ROW_SLOTS].fs == fs &&
+		    WHAT_OP(live.rows[i % ROW_SLOTS].what) == kind)
+			n += ((struct op_cell *)cells->array)[i].sums.count;
+	return n;
+}
+
+/* Without rows, names and filters of files the file system is known, by one program. */
+static void test_file_system_alone(void **state)
+{
+	static const char path[] = "/mnt/file";
+
+	const u64 on_ext4 = (u64)&ext4.type, on_xfs = (u64)&xfs.type;
+
+	(void)state;
+	conf.records = conf.file_details = 0;
+	sys_enter(NR_STAT, (u64)path, 0, 0, 0);
+	walk_is(path, &xfs.dentry, path + 5, 1013); /* has to begin again, as after -ECHILD */
+	failed();
+	walk_is(path, &ext4.dentry, path + 5, 1013);
+	found();
+	walk_is(path, &xfs.dentry, path + 5, 1013);
+	found();
+	failed();
+	assert_int_equal(counted(0, OP_META, on_ext4), 1);
+	/* the directory at which a look-up failed */
+	sys_enter(NR_OPEN, CWD, (u64)path, 0, 0);
+	walk_is(path, &ext4.root, path + 5, 1019);
+	failed();
+	assert_int_equal(counted(NO_ENT, OP_OPEN, on_ext4), 1);
+	/* an open has no place only if its look-up did not begin */
+	sys_enter(NR_OPEN, 3, (u64) "file", 0, 0);
+	walk_is(path, &ext4.root, path + 5, 1019);
+	found();
+	assert_int_equal(counted(NO_ENT, OP_OPEN, on_xfs), 1);
+	/* no look-up, or one below what is no directory: by the path as given */
+	sys_enter(NR_STAT, (u64) "/other", 0, 0, 0);
+	assert_int_equal(counted(NO_ENT, OP_META, FS_UNKNOWN), 1);
+	sys_enter(NR_NEWFSTATAT, 3, (u64) "file", 0, 0);
+	walk_is(path, &ext4.root, path + 5, 1019);
+	found();
+	assert_int_equal(counted(-20, OP_META, on_xfs), 1);
+	sys_enter(NR_NEWFSTATAT, 3, (u64) "", 0, 0);
+	assert_int_equal(counted(0, OP_META, on_xfs), 2);
+	assert_int_equal(lost_all(), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +322,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_link, start, machine_stop),
 		cmocka_unit_test_setup_teardown(test_as_given, start, machine_stop),
 		cmocka_unit_test_setup_teardown(test_filters, start, machine_stop),
+		cmocka_unit_test_setup_teardown(test_file_system_alone, start, machine_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
