@@ -440,6 +440,15 @@ bool compare_is_between_runs(const struct compare *c)
 	return c->method == COMPARE_STUDENT || c->method == COMPARE_WELCH;
 }
 
+bool compare_is_estimated(const struct compare *c, const struct series_key *key)
+{
+	for (int side = 0; side < SIDES; side++)
+		for (size_t i = 0; i < c->n_runs[side]; i++)
+			if (c->runs[side][i].is_estimated && !(key && key->is_request))
+				return true;
+	return false;
+}
+
 bool compare_is_one_after_the_other(const struct compare *c)
 {
 	return c->blocked > 0.5;

@@ -222,6 +222,10 @@ bool compare_is_of_commands(const struct compare *c);
 /* Whether one side was recorded after the other, so that a drift looks like a difference. */
 bool compare_is_one_after_the_other(const struct compare *c);
 
+/* Whether the figures of @key, or of a whole run if it is NULL, are estimated: not all user stacks
+ * were taken. */
+bool compare_is_estimated(const struct compare *c, const struct series_key *key);
+
 /* Sets c->doubts. Returns 0 or -ENOMEM. */
 int compare_doubt(struct compare *c);
 

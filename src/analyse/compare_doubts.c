@@ -235,7 +235,7 @@ static int errors_doubt(struct compare *c)
 			      (double)row->errors[BASE] / row->count[BASE];
 
 		if (row->count[BASE] < COMPARE_COUNT || row->count[NEW] < COMPARE_COUNT ||
-		    (more < 0.01 && more > -0.01))
+		    compare_is_estimated(c, key) || (more < 0.01 && more > -0.01))
 			continue;
 		err = doubt(c, "%s%s%s%s failed: %s in base, %s in new", key->what,
 			    key->is_request ? " requests" : "",
@@ -269,11 +269,37 @@ static int disks_doubt(struct compare *c)
 	return err;
 }
 
+/* Estimates, and lost stacks, of rows by caller. */
+static int stacks_doubt(struct compare *c)
+{
+	bool estimated[SIDES] = {};
+	uint64_t lost = 0;
+	int err = 0;
+
+	for (int side = 0; side < SIDES; side++) {
+		for (size_t i = 0; i < c->n_runs[side]; i++) {
+			estimated[side] |= c->runs[side][i].is_estimated;
+			lost += c->runs[side][i].stacks_lost;
+		}
+	}
+	if (estimated[BASE] || estimated[NEW])
+		err = doubt(c,
+			    "numbers and times by caller are estimated from the user stacks "
+			    "that were taken%s",
+			    !estimated[NEW]    ? ", in base only"
+			    : !estimated[BASE] ? ", in new only"
+					       : "");
+	if (lost && !err)
+		err = doubt(c, "%s user stack%s lost", text_count(lost).s,
+			    lost == 1 ? " was" : "s were");
+	return err;
+}
+
 int compare_doubt(struct compare *c)
 {
 	if (texts_doubt(c) || kinds_doubt(c) || strata_doubt(c) || losses_doubt(c, BASE) ||
 	    losses_doubt(c, NEW) || parts_doubt(c, BASE) || parts_doubt(c, NEW) ||
-	    durations_doubt(c) || errors_doubt(c) || disks_doubt(c))
+	    durations_doubt(c) || errors_doubt(c) || disks_doubt(c) || stacks_doubt(c))
 		return -ENOMEM;
 	return 0;
 }

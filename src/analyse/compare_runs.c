@@ -47,7 +47,8 @@ static int side_fill(const struct compare *c, enum compare_side side, const stru
 
 		compare_figures(sums, values, b);
 		for (int f = 0; f < FIG_N; f++)
-			v->x[side][f * n + i] = sums[COL_COUNT] < events_least(f) ? NAN : values[f];
+			v->x[side][f * n + i] =
+				sums[COL_SAMPLES] < events_least(f) ? NAN : values[f];
 		if (sums[COL_NS] > 0)
 			v->start_of_rate += 1e9 / sums[COL_NS] / (c->n_runs[BASE] + c->n_runs[NEW]);
 	}

@@ -81,6 +81,7 @@ static void interval_fill(double *x, const struct series_cell *cell, uint64_t le
 	if (!cell)
 		return;
 	x[COL_COUNT] = cell->count;
+	x[COL_SAMPLES] = cell->samples ? cell->samples : cell->count;
 	x[COL_TOTAL] = cell->total_ns;
 	x[COL_BYTES] = cell->bytes;
 	x[COL_BESIDE] = cell->beside;

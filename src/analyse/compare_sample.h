@@ -10,7 +10,8 @@
 enum {
 	COL_NS, /* length of the interval */
 	COL_COUNT,
-	COL_TOTAL, /* ns */
+	COL_SAMPLES, /* from which the count is estimated, or the count */
+	COL_TOTAL,   /* ns */
 	COL_BYTES,
 	COL_BESIDE,                   /* as in struct series_cell */
 	COL_STRATA,                   /* ST_N of them */

@@ -454,7 +454,7 @@ static void work_add(struct compare *c, const struct series_key *key, unsigned i
 	double least = fmin(number[BASE], number[NEW]), most = fmax(number[BASE], number[NEW]);
 
 	if (key->is_request || kind == OP_FAULT || most < WORK_LEAST ||
-	    most < (1 + WORK_SHARE) * fmax(1, least) ||
+	    compare_is_estimated(c, key) || most < (1 + WORK_SHARE) * fmax(1, least) ||
 	    most - least < WORK_ERRORS * sqrt(most + least))
 		return;
 	c->work[c->n_work++] = (struct compare_work){ key, { number[BASE], number[NEW] }, gain_ns };

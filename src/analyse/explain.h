@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "analyse/caller_names.h"
 #include "event.h"
 
 struct reason;
@@ -85,9 +86,6 @@ enum explain_class {
 /* "beside", "file", "size": in JSON. */
 const char *explain_attribute_name(enum explain_attribute attribute);
 
-struct catalog;
-struct catalog_stack;
-
 struct explain_conf {
 	unsigned int kinds; /* of operations: set of 1 << enum op_kind; 0: requests */
 	const char *disk;   /* requests of this disk only; NULL: of all */
@@ -103,9 +101,7 @@ struct explain_conf {
 	bool (*goes_on)(void *arg, uint64_t bytes);
 	void *arg;
 	const char *(*call_name)(unsigned short call); /* of a system call of this machine */
-	/* The index of the innermost frame of the program's own code, or -1. NULL: callers are not
-	 * looked at. */
-	int (*own_frame)(void *arg, const struct catalog *c, const struct catalog_stack *s);
+	own_frame_fn *own_frame;                       /* NULL: callers are not looked at */
 };
 
 /* Somebody who made far more requests during an incident than at other times. */

@@ -10,11 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
-
 #include "analyse/explain_scan.h"
 #include "base/list.h"
-#include "base/stacks.h"
 #include "base/text.h"
 
 enum {
@@ -104,98 +101,10 @@ int explain_callers_stack(struct callers *c, const struct scan_item *item,
 	return 0;
 }
 
-/* Names. */
-
-struct caller_name {
-	char *text;
-	uint32_t number; /* from 1 on */
-	UT_hash_handle hh;
-};
-
-struct caller_names {
-	struct caller_name *all;
-	const struct caller_name **list; /* by number - 1; owned */
-	size_t n, cap;
-	uint32_t *of; /* by stack: number; 0: not known; owned */
-	size_t n_of;
-};
-
-static void caller_text(char *dst, size_t cap, const struct stack_frame *f,
-			enum explain_attribute attribute)
-{
-	if (attribute == ATTR_LIBRARY)
-		snprintf(dst, cap, "%s", f->library ? f->library : "no file");
-	else
-		stack_frame_text(dst, cap, f, attribute == ATTR_LINE ? FRAME_LINE : FRAME_LIBRARY);
-}
-
-/* The number of @text, or 0 if out of memory. */
-static uint32_t name_number(struct caller_names *names, const char *text)
-{
-	struct caller_name *one;
-
-	HASH_FIND_STR(names->all, text, one);
-	if (one)
-		return one->number;
-	if (list_reserve((void **)&names->list, &names->cap, names->n, sizeof(*names->list)))
-		return 0;
-	one = calloc(1, sizeof(*one));
-	if (!one)
-		return 0;
-	one->text = strdup(text);
-	if (!one->text) {
-		free(one);
-		return 0;
-	}
-	names->list[names->n++] = one;
-	one->number = names->n;
-	HASH_ADD_KEYPTR(hh, names->all, one->text, strlen(one->text), one);
-	return one->number;
-}
-
-static int names_make(const struct scan *s, struct caller_names *names,
-		      enum explain_attribute attribute)
-{
-	const struct catalog *c = &s->rec->catalog;
-	char text[2048];
-	int own;
-
-	names->of = calloc(c->n_stacks + 1, sizeof(*names->of));
-	if (!names->of)
-		return -ENOMEM;
-	names->n_of = c->n_stacks;
-	for (size_t i = 1; i < c->n_stacks; i++) {
-		struct stack_frame frame;
-
-		own = s->conf->own_frame(s->conf->arg, c, &c->stacks[i]);
-		if (own < 0)
-			continue;
-		catalog_stack_frame(c, c->stacks[i].frames[own], &frame);
-		caller_text(text, sizeof(text), &frame, attribute);
-		names->of[i] = name_number(names, text);
-		if (!names->of[i])
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static void names_done(struct caller_names *names)
-{
-	struct caller_name *one, *next;
-
-	HASH_ITER (hh, names->all, one, next) {
-		HASH_DEL(names->all, one);
-		free(one->text);
-		free(one);
-	}
-	free(names->list);
-	free(names->of);
-}
-
 void explain_callers_done(struct callers *c)
 {
 	for (int i = 0; i < CALLER_ATTRIBUTES && c->names; i++)
-		names_done(&c->names[i]);
+		caller_names_done(&c->names[i]);
 	free(c->names);
 	free(c->groups[0].list);
 	free(c->groups[1].list);
@@ -233,6 +142,7 @@ static enum explain_callers state_of(const struct scan *s)
 
 int explain_callers_name(struct scan *s)
 {
+	static const enum by_key by[] = { BY_FUNCTION, BY_LINE, BY_LIBRARY };
 	struct callers *c = &s->callers;
 	int err = 0;
 
@@ -243,7 +153,8 @@ int explain_callers_name(struct scan *s)
 	if (!c->names)
 		return -ENOMEM;
 	for (int i = 0; i < CALLER_ATTRIBUTES && !err; i++)
-		err = names_make(s, &c->names[i], ATTR_FUNCTION + i);
+		err = caller_names_make(&c->names[i], &s->rec->catalog, by[i], FRAME_LIBRARY,
+					s->conf->own_frame, s->conf->arg);
 	return err;
 }
 
@@ -374,11 +285,6 @@ static int sample_make(struct scan *s, struct sample *p)
 	return p->population.rotation ? 0 : -ENOMEM;
 }
 
-static uint32_t value_of(const struct caller_names *names, const struct caller_stack *one)
-{
-	return one->stack < names->n_of ? names->of[one->stack] : 0;
-}
-
 /* Adds up weights by caller. Returns 0 or -ENOMEM. */
 static int weights_sum(const struct callers *c, const struct caller_names *names, struct sample *p)
 {
@@ -390,7 +296,7 @@ static int weights_sum(const struct callers *c, const struct caller_names *names
 		for (size_t i = 0; i < c->groups[slow].n; i++) {
 			const struct caller_stack *one = &c->groups[slow].list[i];
 
-			p->weight[slow][value_of(names, one)] += one->weight;
+			p->weight[slow][caller_number(names, one->stack)] += one->weight;
 			p->weight_sum[slow] += one->weight;
 		}
 	}
@@ -399,7 +305,7 @@ static int weights_sum(const struct callers *c, const struct caller_names *names
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n; i++)
 		if (p->list[i].is_slow)
-			p->slow_with[value_of(names, &p->list[i])]++;
+			p->slow_with[caller_number(names, p->list[i].stack)]++;
 	return 0;
 }
 
@@ -411,7 +317,7 @@ static void counted_fill(const struct scan *s, const struct sample *p,
 	for (size_t i = 0; i < p->n; i++) {
 		unsigned int cell = explain_scan_cell(s, p->list[i].start_ns);
 
-		if (value_of(names, &p->list[i]) != value)
+		if (caller_number(names, p->list[i].stack) != value)
 			continue;
 		ret->all[cell]++;
 		ret->slow[cell] += p->list[i].is_slow;
@@ -442,7 +348,7 @@ static void has_set(const struct scan *s, const struct scan_slow **by_time,
 		struct scan_slow key = { .start_ns = one->start_ns, .end_ns = one->end_ns };
 		const struct scan_slow *at = &key, **found;
 
-		if (value_of(names, one) != value)
+		if (caller_number(names, one->stack) != value)
 			continue;
 		key.start_ns = key.start_ns > s->base_ns ? key.start_ns : s->base_ns;
 		found = bsearch(&at, by_time, s->n_list, sizeof(*by_time), compare_slow);
@@ -451,12 +357,12 @@ static void has_set(const struct scan *s, const struct scan_slow **by_time,
 	}
 }
 
-static int text_set(const struct scan *s, const struct caller_name *name, struct explain_finding *f)
+static int text_set(const struct scan *s, const char *name, struct explain_finding *f)
 {
 	static const char *const before[] = { "called by ", "called at ", "called by code of " };
 	const struct caller_group *g = s->callers.groups;
 
-	if (asprintf(&f->text, "%s%s", before[f->attribute - ATTR_FUNCTION], name->text) < 0)
+	if (asprintf(&f->text, "%s%s", before[f->attribute - ATTR_FUNCTION], name) < 0)
 		f->text = NULL;
 	if (f->text && f->is_estimated &&
 	    asprintf(&f->note, "estimated from user stacks of %s slow ones and %s others",
@@ -501,7 +407,7 @@ static int value_judge(const struct scan *s, const struct sample *p,
 	free(c->order);
 	free(c);
 	finding_scale(s, p, value, &f);
-	if (text_set(s, names->list[value - 1], &f)) {
+	if (text_set(s, caller_text(names, value), &f)) {
 		explain_finding_done(&f);
 		return -ENOMEM;
 	}

@@ -4,6 +4,7 @@
 #ifndef IOSTRATA_ANALYSE_EXPLAIN_SCAN_H
 #define IOSTRATA_ANALYSE_EXPLAIN_SCAN_H
 
+#include "analyse/caller_names.h"
 #include "analyse/explain.h"
 #include "analyse/explain_starts.h"
 #include "capture/recording.h"
@@ -246,7 +247,6 @@ struct caller_group {
 	uint64_t ops[CALLER_BINS], stacks[CALLER_BINS];
 };
 
-struct caller_names;
 struct scan;
 
 struct callers {

@@ -191,13 +191,14 @@ static void range_judge(const struct fail_if *limit, unsigned int rows, struct f
 }
 
 /* Judges r->figure, of one of @rows rows. */
-static void figure_judge(const struct fail_if *limit, unsigned int rows, struct fail_if_result *r)
+static void figure_judge(const struct fail_if *limit, const struct compare *c, unsigned int rows,
+			 struct fail_if_result *r)
 {
 	const struct compare_figure *f = &r->figure;
 
 	r->state = FAIL_IF_UNDECIDED;
 	r->way = FAIL_IF_BY_NOTHING;
-	if (f->constant && is_number(limit)) {
+	if (f->constant && is_number(limit) && !compare_is_estimated(c, r->key)) {
 		r->way = FAIL_IF_BY_VALUES;
 		r->state = state_of(is_beyond(limit, f->typical[BASE], f->typical[NEW]));
 	} else if (f->tested) {
@@ -206,14 +207,14 @@ static void figure_judge(const struct fail_if *limit, unsigned int rows, struct 
 }
 
 /* With too few runs for a test, a number is what was counted. */
-static void counted_judge(const struct fail_if *limit, double base, double new,
-			  struct fail_if_result *r)
+static void counted_judge(const struct fail_if *limit, const struct compare *c, double base,
+			  double new, struct fail_if_result *r)
 {
 	bool is_count = limit->which == (limit->whole ? (int)WHOLE_COUNT : (int)FIG_COUNT);
 
 	r->state = FAIL_IF_UNDECIDED;
 	r->way = FAIL_IF_BY_NOTHING;
-	if (!is_count)
+	if (!is_count || compare_is_estimated(c, r->key))
 		return;
 	r->figure.typical[BASE] = base;
 	r->figure.typical[NEW] = new;
@@ -251,7 +252,7 @@ static int row_judge(struct fail_if *limit, const struct compare *c, const struc
 	struct compare_values v;
 
 	if (!compare_is_between_runs(c)) {
-		counted_judge(limit, number[BASE], number[NEW], &r);
+		counted_judge(limit, c, number[BASE], number[NEW], &r);
 		result_keep(limit, &r);
 		return 0;
 	}
@@ -260,7 +261,7 @@ static int row_judge(struct fail_if *limit, const struct compare *c, const struc
 	numbers = compare_numbers_of(&v, limit->which);
 	r.figure.known = true;
 	compare_test(c, &numbers, &r.figure);
-	figure_judge(limit, limit->rows, &r);
+	figure_judge(limit, c, limit->rows, &r);
 	compare_values_done(&v);
 	result_keep(limit, &r);
 	return 0;
@@ -273,9 +274,9 @@ static void whole_judge(struct fail_if *limit, const struct compare *c)
 
 	limit->rows = 1;
 	if (compare_is_between_runs(c))
-		figure_judge(limit, 1, &r);
+		figure_judge(limit, c, 1, &r);
 	else
-		counted_judge(limit, f->typical[BASE], f->typical[NEW], &r);
+		counted_judge(limit, c, f->typical[BASE], f->typical[NEW], &r);
 	result_keep(limit, &r);
 }
 

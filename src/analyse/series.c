@@ -24,6 +24,7 @@ static int cell_add(struct series_cell *to, struct series_cell *from)
 	to->count += from->count;
 	to->errors += from->errors;
 	to->bytes += from->bytes;
+	to->samples += from->samples;
 	to->total_ns += from->total_ns;
 	for (int i = 0; i < ST_N; i++)
 		to->strata[i] += from->strata[i];
@@ -295,6 +296,7 @@ int series_fold(struct series *s, bool (*is_known)(const struct series_key *key,
 void series_done(struct series *s)
 {
 	index_done(s);
+	caller_names_done(&s->callers);
 	for (size_t i = 0; i < s->n_rows; i++)
 		row_done(s, &s->rows[i]);
 	free(s->rows);

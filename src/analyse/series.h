@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "analyse/caller_names.h"
 #include "base/hist.h"
 #include "base/snapshot.h"
 
@@ -33,6 +34,7 @@ enum {
 /* Sums of a key's operations or requests in one interval. */
 struct series_cell {
 	uint64_t count, errors, bytes;
+	uint64_t samples; /* the count is estimated from so many stacks; 0: it was counted */
 	uint64_t total_ns;
 	uint64_t strata[ST_N]; /* add up to total_ns; of requests tag, queue and device */
 	uint64_t beside; /* of operations: requests submitted by them; of requests: bios merged into
@@ -74,6 +76,8 @@ struct series {
 	bool of_command; /* a command was traced: the length is a result */
 	bool hosts; /* recordings of several hosts are added: disks have the host before the name */
 	bool has_ops, has_requests;
+	bool is_estimated;           /* rows by caller, since not all user stacks were taken */
+	uint64_t stacks_lost;        /* for rows by caller */
 	unsigned int strata_missing; /* set of 1 << stratum */
 	bool is_cut_off;
 	uint64_t began_ns; /* CLOCK_REALTIME; 0: not known */
@@ -89,6 +93,8 @@ struct series {
 	unsigned int intervals_max;
 	unsigned int shift; /* an interval is 1 << shift ns */
 	uint64_t from_ns;   /* where the first begins, CLOCK_MONOTONIC */
+	double carry;       /* of rounded estimates */
+	struct caller_names callers;
 	size_t rows_cap;
 	struct series_index *index; /* rows by id */
 	struct series_index *recent[SERIES_RECENT];
@@ -100,6 +106,7 @@ struct series_conf {
 	uint64_t from_ns, to_ns; /* this part, from the recording's begin; to 0: its end */
 	/* Whether an operation or request is to be counted, or NULL if all are. */
 	bool (*passes)(void *arg, const struct recording *rec, struct stored_event *ev);
+	own_frame_fn *own_frame; /* for rows by caller; with .arg */
 	/* Called before the first of each file. */
 	void (*begins)(void *arg);
 	void *arg;

@@ -16,6 +16,9 @@
 
 enum { LOOK_EVENTS = 32768 };
 
+/* The key of operations that have no stack, other than numbers of callers. */
+#define NO_STACK (1ULL << 32)
+
 /* The key of rows. Several may have the same text of @by. */
 static enum by_key rows_by(enum by_key by)
 {
@@ -37,6 +40,8 @@ static void op_id(struct series_id *ret_id, const struct recording *rec, const s
 		key[0] = catalog_file(c, op->file)->path;
 	else if (by == BY_CACHE)
 		key[0] = op->cache;
+	else if (BY_NEEDS_STACKS(by))
+		key[0] = NO_STACK;
 	else if (by != BY_NONE)
 		row_key_set(key, rows_by(by), catalog_thread(c, op->owner),
 			    catalog_file(c, op->file));
@@ -69,6 +74,56 @@ static int op_add(struct series *s, const struct recording *rec, const struct st
 	cell->beside += op->requests;
 	s->ops++;
 	return hist_add(&cell->hist, hist_bucket(stored_op_total(op)), 1);
+}
+
+static bool can_have_stack(const struct stored_event *ev)
+{
+	return ev->op.kind < OP_N && STACK_KINDS >> ev->op.kind & 1;
+}
+
+/* @n, for @scale times as many operations. A recording may have any number. */
+static uint64_t scaled(uint64_t n, double scale)
+{
+	const double most = 1e15;
+
+	return n * scale < most ? (uint64_t)(n * scale) : (uint64_t)most;
+}
+
+/* Adds an operation with its user stack, for all those which the stack stands for: it was drawn
+ * with the probability 1 / scale. @at: as in op_add(). */
+static int stack_add(struct series *s, const struct stored_event *ev, int at)
+{
+	const struct stored_op *op = &ev->op;
+	uint64_t total = stored_op_total(op), count;
+	double scale = ev->threshold_ns > total && total ? (double)ev->threshold_ns / total : 1;
+	struct series_id id = { .fs = op->fs < CATALOG_FS ? op->fs : 0,
+				.kind = op->kind,
+				.acts = op->kind,
+				.by = { caller_number(&s->callers, ev->stack) } };
+	int64_t ret = op->ret;
+	struct series_cell *cell;
+	struct series_row *row;
+
+	if (!can_have_stack(ev))
+		return 0;
+	row = at < 0 ? NULL : series_row(s, &id);
+	if (!row)
+		return -ENOMEM;
+	cell = &row->cells[at];
+	s->is_estimated |= scale > 1;
+	s->carry += scale < 1e12 ? scale : 1e12;
+	count = s->carry;
+	s->carry -= count;
+	cell->count += count;
+	cell->samples++;
+	cell->errors += ret < 0 && ret >= -MAX_ERRNO ? count : 0;
+	if (ret > 0 && op_returns_bytes(op->kind))
+		cell->bytes += scaled(ret, scale);
+	for (int i = 0; i < ST_N; i++) {
+		cell->strata[i] += scaled(op->strata[i], scale);
+		cell->total_ns += scaled(op->strata[i], scale);
+	}
+	return hist_add(&cell->hist, hist_bucket(total), count);
 }
 
 /* @at: as in op_add(). */
@@ -104,6 +159,8 @@ int series_add(struct series *s, const struct recording *rec, const struct store
 {
 	int at = series_interval(s, at_ns);
 
+	if (ev->kind == CHUNK_STACKS)
+		return stack_add(s, ev, at);
 	if (ev->kind == CHUNK_OPS)
 		return op_add(s, rec, &ev->op, by, at);
 	return request_add(s, &ev->request, at);
@@ -114,13 +171,17 @@ static int event_add(struct series *s, const struct recording *rec, struct store
 {
 	uint64_t end;
 
-	if (ev->kind != CHUNK_OPS && ev->kind != CHUNK_REQUESTS)
+	if (ev->kind != CHUNK_OPS && ev->kind != CHUNK_REQUESTS && ev->kind != CHUNK_STACKS)
 		return 0;
 	end = stored_event_end(ev);
 	if (end < rec->from_ns || end >= rec->to_ns)
 		return 0;
 	if (conf->passes && !conf->passes(conf->arg, rec, ev))
 		return 0;
+	if (ev->kind == CHUNK_OPS && BY_NEEDS_STACKS(conf->by) && can_have_stack(ev)) {
+		s->ops++; /* it is in the recording once more, with its stack */
+		return 0;
+	}
 	return series_add(s, rec, ev, conf->by, end > s->from_ns ? end - s->from_ns : 0);
 }
 
@@ -157,13 +218,23 @@ static char *file_text(const struct recording *rec, uint64_t id)
 	return path_full(&file);
 }
 
+static char *caller_row_text(const struct series *s, uint64_t number)
+{
+	if (number == NO_STACK)
+		return strdup("(no stack)");
+	return strdup(number ? caller_text(&s->callers, number) : "(caller unknown)");
+}
+
 /* The text of a key. The caller frees the result; NULL if out of memory. */
-static char *by_text(const struct recording *rec, const struct series_row *row, enum by_key by)
+static char *by_text(const struct series *s, const struct recording *rec,
+		     const struct series_row *row, enum by_key by)
 {
 	unsigned long long key[2] = { row->id.by[0], row->id.by[1] };
 
 	if (key[0] == ~0ULL && key[1] == ~0ULL)
 		return strdup(SERIES_OTHERS);
+	if (BY_NEEDS_STACKS(by))
+		return caller_row_text(s, key[0]);
 	if (by == BY_FILE)
 		return file_text(rec, row->file);
 	if (by == BY_CACHE)
@@ -215,7 +286,7 @@ static int row_name(const struct series *s, struct series_row *row, const struct
 	snprintf(key->where, sizeof(key->where), "%s", catalog_fs(&rec->catalog, id->fs));
 	if (by == BY_NONE)
 		return 0;
-	key->by = by_text(rec, row, by);
+	key->by = by_text(s, rec, row, by);
 	if (by == BY_PID || by == BY_TID)
 		comm_find(key->comm, rec, by, id->by[0]);
 	return key->by ? 0 : -ENOMEM;
@@ -287,6 +358,7 @@ int series_name(struct series *s, const struct recording *rec, enum by_key by)
 static int finish(struct series *s, const struct recording *rec, const struct series_conf *conf)
 {
 	s->lost = recording_lost(rec, 0);
+	s->stacks_lost = BY_NEEDS_STACKS(conf->by) ? rec->ending.stacks_lost : 0;
 	s->dropped = rec->ending.dropped_ops + rec->ending.dropped_requests;
 	if (series_measure(s, duration_of(rec, conf)))
 		return -ENOMEM;
@@ -315,13 +387,48 @@ static int records_add(struct series *s, struct recording *rec, const struct ser
 	return err ? reason_no_memory(why) : got < 0;
 }
 
+/* Names the callers, which are at the end of the recording, and goes back to its beginning. Returns
+ * 0, or -1 with @why. */
+static int callers_read(struct series *s, FILE *f, const char *name, const struct series_conf *conf,
+			struct reason *why)
+{
+	struct reason damaged; /* told when the records are read */
+	struct stored_event ev;
+	struct recording rec;
+	int err = recording_open(&rec, f, name, why);
+
+	if (!err && !rec.header.has_stacks) {
+		reason_set(why, EXIT_FAILED, "'%.200s' has no user stacks", name);
+		err = reason_hint(why, "'iostrata record --stacks' records them");
+	}
+	if (!err) {
+		rec.from_ns = UINT64_MAX; /* only names */
+		while (recording_next(&rec, &ev, &damaged) > 0)
+			;
+		/* without the program: the old one may have another name than the new one */
+		if (caller_names_make(&s->callers, &rec.catalog, conf->by, FRAME_NAME,
+				      conf->own_frame, conf->arg))
+			err = reason_no_memory(why);
+	}
+	recording_close(&rec);
+	if (!err && fseek(f, 0, SEEK_SET))
+		return reason_set(why, EXIT_USAGE,
+				  "'%.200s' is a pipe: --by %s reads a recording twice", name,
+				  by_name(conf->by));
+	return err;
+}
+
 int series_read_recording(struct series *s, FILE *f, const char *name,
 			  const struct series_conf *conf, struct reason *why)
 {
 	struct recording rec;
-	int err = recording_open(&rec, f, name, why);
+	int err;
 
+	if (BY_NEEDS_STACKS(conf->by) && callers_read(s, f, name, conf, why))
+		return -1;
+	err = recording_open(&rec, f, name, why);
 	if (!err) {
+		rec.stacks = BY_NEEDS_STACKS(conf->by);
 		rec.from_ns = conf->from_ns ? rec.header.monotonic_ns + conf->from_ns : 0;
 		if (conf->to_ns)
 			rec.to_ns = rec.header.monotonic_ns + conf->to_ns;

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cmd/compare_inputs.h"
 #include "common/breakdown_opts.h"
+#include "common/recorded_stacks.h"
 #include "common/recording_filter.h"
 #include "host/newfile.h"
 #include "run/cmd.h"
@@ -44,7 +45,7 @@ struct compare_cmd {
 	struct filters given;
 	struct compare_inputs inputs;
 	struct recording_part part;
-	struct opt_strings fail_if;
+	struct opt_strings fail_if, hide;
 	const char *output;
 	uint64_t rows_max;
 	int by, detail;
@@ -59,6 +60,9 @@ struct compare_cmd {
 static const struct opt form_opts[] = {
 	{ 0, "by", OPT_CHOICE(struct compare_cmd, by, breakdown_by_choices), .arg = "KEY",
 	  .also = breakdown_by_also, .help = "a row per key" },
+	{ 0, "hide", OPT_STRINGS(struct compare_cmd, hide), .arg = "LIB",
+	  .help = "with --by function, line or library: this library is not the program's own "
+		  "code: libsqlite3" },
 	{ 0, "fail-if", OPT_PATHS(struct compare_cmd, fail_if), .arg = "CHANGE",
 	  .help = "exit with code 6 if a change is larger: 'fsync p99 +10%'" },
 	{ 0, "fail-undecided", OPT_FLAG(struct compare_cmd, fail_undecided),
@@ -97,6 +101,8 @@ static const struct opt_example examples[] = {
 	  "three runs or more on each side" },
 	{ "iostrata compare trace.ios --at 12:30:05", "before and after that moment" },
 	{ "iostrata compare --by file old.ios new.ios", "in which files" },
+	{ "iostrata compare --by function old.ios new.ios",
+	  "in which functions that made the calls (record --stacks)" },
 	{ "iostrata compare --base 'o*' --new 'n*' --fail-if 'fsync p99 +10%'", "guard a test" },
 	{},
 };
@@ -125,6 +131,13 @@ static void begins(void *arg)
 	struct side *s = arg;
 
 	recording_filter_begin(&s->filter);
+}
+
+static int own_frame(void *arg, const struct catalog *c, const struct catalog_stack *s)
+{
+	struct side *side = arg;
+
+	return recorded_own_frame(&side->cmd->hide, c, s);
 }
 
 static void progress_draw(struct compare_cmd *o)
@@ -157,6 +170,7 @@ static void filters_set(struct compare_cmd *o)
 
 		s->cmd = o;
 		s->conf.by = o->by;
+		s->conf.own_frame = own_frame;
 		s->conf.goes_on = goes_on;
 		s->conf.arg = s;
 		s->filter.given = o->given;
@@ -199,8 +213,13 @@ static int resolve(struct compare_cmd *o, char **rest, int n, struct reason *why
 			return -1;
 	if (o->by == BY_HOST)
 		return breakdown_no_hosts(why);
-	if (breakdown_check_recorded(o->by, why) || breakdown_no_stacks(o->by, "compare", why))
+	if (breakdown_check_recorded(o->by, why))
 		return -1;
+	if (o->by == BY_STACK)
+		return breakdown_no_stacks(o->by, "compare", why);
+	if (o->hide.n && !BY_NEEDS_STACKS(o->by))
+		return reason_set(why, EXIT_USAGE,
+				  "--hide is for --by function, --by line and --by library");
 	if (o->by == BY_DIR)
 		return reason_set(why, EXIT_USAGE, "compare has --by file, not --by dir");
 	if (filters_ops(&o->given, why))

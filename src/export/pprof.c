@@ -216,12 +216,13 @@ enum { END_TOO_MANY = STACK_END_N, END_NO_FRAME, END_ALL };
 /* Stack 0 and a stack without a name have no frames. */
 static unsigned int sample_end(const struct catalog *c, const struct sample *s)
 {
-	const struct catalog_stack *stack = &c->stacks[s->key.stack];
+	const struct catalog_stack *stack;
 
 	if (!s->key.stack)
 		return END_TOO_MANY;
 	if (s->key.stack >= c->n_stacks)
 		return STACK_UNNAMED;
+	stack = &c->stacks[s->key.stack];
 	return stack->n || stack->end != STACK_WHOLE ? stack->end : END_NO_FRAME;
 }
 
@@ -318,10 +319,13 @@ static uint64_t main_code(const struct profile *p, const struct catalog *c)
 	double most = -1;
 
 	for (const struct sample *s = p->samples; s; s = s->hh.next) {
-		const struct catalog_stack *stack = &c->stacks[s->key.stack];
+		const struct catalog_stack *stack;
 		double all = 0;
 
-		if (!s->key.stack || s->key.stack >= c->n_stacks || !stack->n)
+		if (!s->key.stack || s->key.stack >= c->n_stacks)
+			continue;
+		stack = &c->stacks[s->key.stack];
+		if (!stack->n)
 			continue;
 		for (int st = 0; st < ST_N; st++)
 			all += s->strata[st];

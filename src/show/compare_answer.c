@@ -340,6 +340,12 @@ static void put_work(FILE *f, const struct compare *c)
 			compare_value(FIG_RATE, number[BASE]).s);
 		return;
 	}
+	if (compare_is_estimated(c, NULL)) {
+		fprintf(f, "work: ");
+		put_numbers(f, number[BASE], number[NEW]);
+		fprintf(f, ", estimated, so another number is no other work\n");
+		return;
+	}
 	fprintf(f, "%s: ", c->n_work ? "other work" : "same work");
 	put_numbers(f, number[BASE], number[NEW]);
 	if (!c->n_work)

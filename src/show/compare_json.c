@@ -26,8 +26,9 @@ static const struct word_list state_words = { .list = limit_states, .to = 4 };
 static const struct word_list way_words = { .list = limit_ways, .to = 4 };
 static const struct word_list verdict_words = { .list = verdict_names, .to = 7 };
 static const struct word_list order_words = { .list = order_names, .to = 3 };
+static const struct word_list caller_by_words = { by_name, .from = BY_FUNCTION, .to = BY_STACK };
 static const struct word_list later_by_words = { by_name, .from = BY_CONTAINER,
-						 .to = BY_CONTAINER + 1 };
+						 .to = BY_CONTAINER + 1, .more = &caller_by_words };
 static const struct word_list by_words = { by_name, .from = BY_PID, .to = BY_THREAD,
 					   .more = &later_by_words };
 

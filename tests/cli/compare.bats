@@ -392,3 +392,39 @@ assert sum(int(fsync[s]["diff"]) for s in strata) == int(fsync["mean"]["diff"])
 		--fail-if 'fsync mean +20%' --fail-if 'open mean +1%' >"$tmp/5" 2>/dev/null || true
 	tests/schema.py "$tmp"/{1,2,3,4,5}
 }
+
+@test "compare --by function: figures are those of report, estimates are no work, stacks are needed" {
+	"$made/records" -t -g 100 "$tmp/a.ios" 20011
+	"$made/records" -t -g 100 "$tmp/b.ios" 10007
+	"$iostrata" compare -j -n 1000 --by function "$tmp/a.ios" "$tmp/b.ios" >"$tmp/compared"
+	for side in a b; do "$iostrata" report -j --by function "$tmp/$side.ios" >"$tmp/$side.json"; done
+	"$python" - "$tmp/compared" "$tmp/a.json" "$tmp/b.json" <<-'END'
+		import collections, json, sys
+		compared, *reports = (json.load(open(name)) for name in sys.argv[1:])
+		seen = 0
+		for side, report in zip(("base", "new"), reports):
+		    want = {(r["op"], r["fs"], r["key"].replace(" [prog]", "")): (r["count"], r["total_ns"])
+		        for r in report["ops"]}
+		    for row in compared["ops"]:
+		        if row["key"].startswith("("):
+		            continue
+		        count, total = want[row["op"], row["fs"], row["key"]]
+		        assert abs(row["total"][side + "_ns"] - total) <= 1, (row["total"], total)
+		        # estimates are rounded in the order of records, so that the mean is right
+		        assert abs(row["count"][side] - count) <= 7 + 0.03 * count, (row["count"], count)
+		        seen += 1
+		assert seen > 13, seen
+		assert any("estimated from the user stacks" in d for d in compared["doubts"]), compared["doubts"]
+		assert not compared["work"], compared["work"]
+		assert compared["by"] == "function"
+	END
+	adds_up "$tmp/compared"
+	expect 0 compare --by line "$tmp/a.ios" "$tmp/b.ios" --fail-if 'fsync count +1%'
+	[[ $output == *"numbers and times by caller are estimated"* && $output != *"other work: "* ]]
+	expect 1 compare --by function "$made/base.ios" "$tmp/b.ios"
+	[[ $stderr == *"base.ios' has no user stacks"* ]]
+	expect 2 compare --by stack "$tmp/a.ios" "$tmp/b.ios"
+	expect 2 compare --by function "$tmp/a.ios" <(cat "$tmp/b.ios")
+	expect 2 compare --hide libc "$tmp/a.ios" "$tmp/b.ios"
+	[[ $stderr == "error: --hide is for --by function, "* ]]
+}

@@ -7,7 +7,16 @@
 
 #include "analyse/compare.h"
 #include "base/reason.h"
+#include "common/recorded_stacks.h"
 #include "show/compare.h"
+
+static int own_frame(void *arg, const struct catalog *c, const struct catalog_stack *s)
+{
+	const struct opt_strings hide = {};
+
+	(void)arg;
+	return recorded_own_frame(&hide, c, s);
+}
 
 /* Reads @size bytes, those of JSON as they are. False: they are no run. */
 static bool run_read(struct series *s, const uint8_t *data, size_t size)
@@ -20,7 +29,11 @@ static bool run_read(struct series *s, const uint8_t *data, size_t size)
 	if (!size)
 		return false;
 	f = data[0] == '{' ? fmemopen((void *)data, size, "r") : recording_make(data, size);
-	conf.by = data[0] == '{' || size % 2 ? BY_NONE : size % 4 ? BY_FILE : BY_CONTAINER;
+	conf.by = data[0] == '{' || size % 2 ? BY_NONE
+		  : size % 3 == 0            ? BY_FUNCTION
+		  : size % 4                 ? BY_FILE
+					     : BY_CONTAINER;
+	conf.own_frame = own_frame;
 	got = series_read(s, f, "fuzz", &conf, &why);
 	CHECK(!got || (why.exit && why.error[0]));
 	fclose(f);

@@ -41,7 +41,7 @@ static inline size_t chunk_make(uint8_t *dst, size_t cap, const struct chunk_hea
 /* Chunks out of @data: each has a byte for its kind, one for its rows, two for its length. */
 static inline size_t chunks_make(uint8_t *dst, size_t cap, const uint8_t *data, size_t size)
 {
-	static const char header[] = "{\"monotonic_ns\":1}";
+	static const char header[] = "{\"monotonic_ns\":1,\"stacks\":true}";
 	struct chunk_head h = { .kind = CHUNK_HEADER, .raw = sizeof(header) - 1, .rows = 1 };
 	size_t n = CAPTURE_HEAD, len;
 
