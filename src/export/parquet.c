@@ -28,6 +28,8 @@ enum {
 	RANGE_TEXT = 256, /* of a longer text, a bound as long is the minimum or maximum */
 	ZSTD_LEVEL = 1,   /* level 3 is slower, and files are no smaller */
 	TRY_EVERY = 8,    /* row groups until encodings are tried again */
+	CACHE_LINE = 64,
+	MEMORY_PAGE = 4096,
 };
 
 /* Numbers from parquet.thrift. */
@@ -68,6 +70,7 @@ struct column_state {
 	enum parquet_type type;
 	/* the page */
 	size_t n, n_values; /* rows; rows that are not null */
+	char *block;        /* has the three arrays; owned */
 	uint8_t *defined;   /* whether a row is not null */
 	int64_t *ints;
 	uint32_t *indices; /* of texts in the dictionary */
@@ -131,10 +134,10 @@ static bool dict_grow(struct dict *d)
 		return false;
 	}
 	for (size_t t = 0; t < d->n; t++) {
-		size_t i = texts[t].hash % n_slots;
+		size_t i = texts[t].hash & (n_slots - 1);
 
 		while (slots[i])
-			i = (i + 1) % n_slots;
+			i = (i + 1) & (n_slots - 1);
 		slots[i] = (uint32_t)t + 1;
 	}
 	free(d->slots);
@@ -143,22 +146,29 @@ static bool dict_grow(struct dict *d)
 	return true;
 }
 
-static bool state_alloc(struct column_state *c)
+/* Allocates the arrays of column @i. Each column begins in another line of its page: a row writes
+ * to the same element of all columns, and a CPU's cache keeps few lines with the same place in
+ * pages. */
+static bool state_alloc(struct column_state *c, size_t i)
 {
-	c->defined = malloc(PAGE_ROWS);
+	size_t value = c->type == PARQUET_TEXT ? sizeof(*c->indices) : sizeof(*c->ints);
+	size_t skew = i * CACHE_LINE % MEMORY_PAGE;
+
+	c->block = malloc(skew + PAGE_ROWS * value + PAGE_ROWS);
+	if (!c->block)
+		return false;
+	c->defined = (uint8_t *)c->block + skew + PAGE_ROWS * value;
 	if (c->type != PARQUET_TEXT) {
-		c->ints = malloc(PAGE_ROWS * sizeof(*c->ints));
-		return c->defined && c->ints;
+		c->ints = (int64_t *)(c->block + skew);
+		return true;
 	}
-	c->indices = malloc(PAGE_ROWS * sizeof(*c->indices));
-	return c->defined && c->indices && dict_grow(&c->dict);
+	c->indices = (uint32_t *)(c->block + skew);
+	return dict_grow(&c->dict);
 }
 
 static void state_free(struct column_state *c)
 {
-	free(c->defined);
-	free(c->ints);
-	free(c->indices);
+	free(c->block);
 	free(c->dict.texts);
 	free(c->dict.slots);
 	bytes_done(&c->dict.raw);
@@ -182,7 +192,7 @@ struct parquet *parquet_begin(FILE *f, const char *writer, const struct parquet_
 	ok = p->states && p->scratch && p->zstd;
 	for (size_t i = 0; i < n && ok; i++) {
 		p->states[i].type = columns[i].type;
-		ok = state_alloc(&p->states[i]);
+		ok = state_alloc(&p->states[i], i);
 	}
 	if (!ok) {
 		parquet_free(p);
@@ -323,7 +333,7 @@ static uint32_t *dict_slot(struct dict *d, uint64_t hash, const char *text, size
 	size_t i = hash;
 
 	for (;; i++) {
-		uint32_t *slot = &d->slots[i % d->n_slots];
+		uint32_t *slot = &d->slots[i & (d->n_slots - 1)];
 
 		if (!*slot)
 			return slot;
