@@ -132,6 +132,36 @@ struct filter_file {
 	unsigned int is_dir;
 };
 
+/* The next three are in the state of threads and bios; user space reads them, too. */
+
+/* How far an operation has come. Up to OP_BEGUN, call_ends() needs a closer look. */
+enum op_progress {
+	OP_IDLE,     /* no operation */
+	OP_ASYNC,    /* a request of io_uring or libaio */
+	OP_FAULTS,   /* a page fault */
+	OP_SLEEPS,   /* a sleep in no call that is traced; see outside.bpf.h */
+	OP_EXECS,    /* a call of kind exec, whose file is known when it has succeeded */
+	OP_RESTARTS, /* no operation: the thread may go on with one that is put aside; see
+		      * restart.bpf.h */
+	OP_BEGUN,    /* a call whose file is learnt in vfs_read() or vfs_write() */
+	OP_ACTIVE,   /* a call whose file is known */
+	OP_RETURNS,  /* a call that returns from the file system */
+};
+
+/* The lock for which an operation waits. */
+enum locked {
+	LOCKED_NOT,
+	LOCKED,        /* some lock */
+	LOCKED_FROZEN, /* the one of a frozen file system */
+};
+
+/* Whether blk-throttle holds back a bio. */
+enum throttled {
+	THROTTLED_NOT,
+	THROTTLED,       /* before its submission was seen */
+	THROTTLED_AGAIN, /* after its submission, until it has a request */
+};
+
 /* The filters: processes, files and devices to trace. An empty list lets all pass. I/O must pass
  * each list. Read-only data of the programs. The lengths are in struct bpf_conf. */
 struct filter_lists {
@@ -289,6 +319,8 @@ struct bpf_conf {
 	unsigned char op_owner;       /* the submitter of async operations is needed at their end */
 	unsigned char backups;        /* programs on block tracepoints are attached twice */
 	struct who_site who_sites[WHO_SITES];
+	/* the function in which connect() waits for the listener of a unix socket; 0: not known */
+	unsigned long long connect_from, connect_to;
 	/* functions that complete reads and writes of io_uring and libaio; 0: not known, or not
 	 * traced */
 	unsigned long long completes[KIOCB_COMPLETES];

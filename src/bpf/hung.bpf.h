@@ -7,11 +7,23 @@
 
 #define TASK_UNINTERRUPTIBLE 2 /* as in task_state_bits() */
 
+/* Whether @task waits in connect() for the listener of a unix socket. The kernel leaves functions of
+ * the scheduler out of the stack. */
+static __always_inline bool task_connects(struct task_struct *task)
+{
+	u64 at = 0;
+
+	if (!CONF(connect_from) || !(task_state_bits(task) & TASK_INTERRUPTIBLE))
+		return false;
+	bpf_get_task_stack(task, &at, sizeof(at), 0);
+	return at > CONF(connect_from) && at <= CONF(connect_to);
+}
+
 /*
  * Writes a struct listed_task for @task, if it is a thread of user space in an uninterruptible
  * wait, or in any wait while it looks up a path: FUSE lets its waits be interrupted. During a
  * look-up, the kernel has the path in task_struct.nameidata. Nothing is locked: a thread that goes
- * on meanwhile may have any path.
+ * on meanwhile may have any path. A thread in connect() is listed, too.
  */
 static __always_inline void task_list(struct seq_file *seq, struct task_struct *task)
 {
@@ -19,7 +31,8 @@ static __always_inline void task_list(struct seq_file *seq, struct task_struct *
 	struct nameidata *lookup = BPF_CORE_READ(task, nameidata);
 	u32 waits = TASK_UNINTERRUPTIBLE | (lookup ? TASK_INTERRUPTIBLE : 0);
 
-	if (task->flags & PF_KTHREAD || !(task_state_bits(task) & waits))
+	if (task->flags & PF_KTHREAD ||
+	    (!(task_state_bits(task) & waits) && !task_connects(task)))
 		return;
 	if (lookup) {
 		listed.dev = BPF_CORE_READ(lookup, path.mnt, mnt_sb, s_dev);

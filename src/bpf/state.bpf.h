@@ -51,20 +51,6 @@ struct frame {
 
 enum { FRAMES = 6 };
 
-/* How far an operation has come. Up to OP_BEGUN, call_ends() needs a closer look. */
-enum op_progress {
-	OP_IDLE,     /* no operation */
-	OP_ASYNC,    /* a request of io_uring or libaio */
-	OP_FAULTS,   /* a page fault */
-	OP_SLEEPS,   /* a sleep in no call that is traced; see outside.bpf.h */
-	OP_EXECS,    /* a call of kind exec, whose file is known when it has succeeded */
-	OP_RESTARTS, /* no operation: the thread may go on with one that is put aside; see
-		      * restart.bpf.h */
-	OP_BEGUN,    /* a call whose file is learnt in vfs_read() or vfs_write() */
-	OP_ACTIVE,   /* a call whose file is known */
-	OP_RETURNS,  /* a call that returns from the file system */
-};
-
 /* Progress, running layer and depth of nested layer functions, as one number. */
 #define STAGE(progress, layer, vfs_depth, fs_depth)                                                \
 	((u32)(progress) | (layer) << 8 | (vfs_depth) << 16 | (fs_depth) << 24)
@@ -83,13 +69,6 @@ enum op_time { AT_CHARGED, AT_VFS_IN, AT_FS_IN, AT_FS_OUT, AT_VFS_OUT, AT_N };
 /* Bits of op.submitted other than 1: blk-throttle held back one of the bios; the operation has made
  * a request to a server, and its thread has not got the answer. */
 enum { SUBMITTED_THROTTLED = 2, SUBMITTED_ASKED = 4 };
-
-/* The lock for which an operation waits. */
-enum locked {
-	LOCKED_NOT,
-	LOCKED,        /* some lock */
-	LOCKED_FROZEN, /* the one of a frozen file system */
-};
 
 /* How a call by path has its file: the directory at the end of its look-up is the file, or has it;
  * or the path as given names it, below that directory or, if there is none, the root. */
@@ -310,13 +289,6 @@ enum counted {
 	COUNTED_NOT,    /* no */
 	COUNTED,        /* yes */
 	COUNTED_HELPER, /* only the client of the helper that submitted it did */
-};
-
-/* Whether blk-throttle holds back a bio. */
-enum throttled {
-	THROTTLED_NOT,
-	THROTTLED,       /* before its submission was seen */
-	THROTTLED_AGAIN, /* after its submission, until it has a request */
 };
 
 /* Whether the device of a bio has no requests, and who counts the parts of the bio. */

@@ -194,16 +194,12 @@ static const struct member in_progress_members[] = {
 static const struct object in_progress_object = { "in_progress", "an operation in progress",
 						  in_progress_members };
 
-/* No request of io_uring or of nfsd is looked for. */
-static const struct word_list calls_after_uring = { op_name, .from = OP_AIO, .to = OP_SERVED };
-static const struct word_list call_words = { op_name, .from = OP_READ, .to = OP_URING,
-					     .more = &calls_after_uring };
 static const char *const waits[] = { "sleep", "lock", "server" };
 static const struct word_list wait_words = { .list = waits, .to = 3 };
 
 static const struct member before_members[] = {
 	{ "op", MEMBER_ASCII, .what = "kind of the operation",
-	  .null = "the call is no operation (execve, exit), or not known", .words = &call_words },
+	  .null = "the call is no operation (exit), or not known", .words = &op_words },
 	{ "call", MEMBER_ASCII, .what = "name of the system call",
 	  .null = "a page fault, or not known" },
 	{ "fs", MEMBER_TEXT,

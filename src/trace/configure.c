@@ -131,14 +131,17 @@ static void conf_set_symbols(struct bpf_conf *c, const struct session_conf *sc, 
 {
 	FILE *symbols;
 
-	if (!(plan_asked(sc) & ASK_QUEUED) && !c->who)
+	if (!(plan_asked(sc) & (ASK_QUEUED | ASK_HUNG)) && !c->segments)
 		return;
 	symbols = kallsyms_open();
 	if (symbols)
 		fclose(symbols);
 	if (plan_asked(sc) & ASK_QUEUED)
 		conf_set_completes(c, f);
-	if (c->who)
+	if (plan_asked(sc) & ASK_HUNG)
+		c->connect_from = kallsyms_cached_range("unix_wait_for_peer",
+							(uint64_t *)&c->connect_to);
+	if (c->segments)
 		conf_set_who_sites(c);
 	kallsyms_forget();
 }

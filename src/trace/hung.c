@@ -455,6 +455,12 @@ static void holder_name(const struct looking *l, struct hung *row)
 		memcpy(row->holder_comm, stat.comm, COMM_LEN);
 }
 
+/* Whether a wait for @what that signals may end is one for I/O. */
+static bool sleeps_for_io(const char *what)
+{
+	return what && (!strncmp(what, "FUSE", 4) || !strncmp(what, "the unix socket", 15));
+}
+
 /* Fills in @t, whose state is known. Returns false if it is not in I/O, or the filters reject
  * it. */
 static bool thread_fill(struct looking *l, int task, unsigned int tid, struct waiting_thread *t)
@@ -466,7 +472,7 @@ static bool thread_fill(struct looking *l, int task, unsigned int tid, struct wa
 	symbol_read(task, tid, t->row.symbol);
 	t->row.what = wchan_what(t->row.symbol, false);
 	if (t->stat.state == 'S' && !waits_for_lock(&t->row) &&
-	    (l->locks_only || !t->row.what || strncmp(t->row.what, "FUSE", 4) != 0))
+	    (l->locks_only || !sleeps_for_io(t->row.what)))
 		return false;
 	snprintf(path, sizeof(path), "%u/status", tid);
 	if (!switches_read(task, path, &t->switches))

@@ -132,6 +132,7 @@ static const struct {
 	{ "pipe_wait_readable", "pipe" },
 	{ "pipe_wait_writable", "pipe" },
 	{ "wait_for_partner", "the other end of a FIFO" },
+	{ "unix_wait_for_peer", "the unix socket's other end" },
 	{ "__refrigerator", "freezer" },
 	{ "msleep", "time" },
 	{ "usleep_range_state", "time" },

@@ -204,17 +204,6 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 	return err ? err : servers_layout(l, obj, btf);
 }
 
-/* Values of enum op_progress in state.bpf.h. */
-enum {
-	PROGRESS_ASYNC = 1,  /* a request of io_uring or libaio */
-	PROGRESS_FAULTS = 2, /* a page fault */
-	PROGRESS_EXECS = 3,  /* a call of kind exec */
-	PROGRESS_ACTIVE = 6, /* this value and larger ones: a system call whose file is known */
-};
-
-/* See enum throttled and enum locked in state.bpf.h. */
-enum { THROTTLED_AGAIN = 2, LOCKED_FROZEN = 2 };
-
 /* Only the oldest operations get the names of their thread and file. */
 enum { NAMED_MOST = 64 };
 
@@ -437,15 +426,16 @@ static int add(struct snapshot *sn, const struct unfinished *op)
  *
  * A request of io_uring counts if its file is known: then the request has submitted a bio or waits
  * for a worker. Without a file, the request may merely poll a pipe. A page fault counts if it has
- * submitted a bio: only its end tells whether the fault is on a file.
+ * submitted a bio: only its end tells whether the fault is on a file. So does a sleep in no call that
+ * is traced, also if it has asked a server: else it may be for anything.
  */
 static bool in_progress(const struct state_layout *l, const char *op)
 {
 	unsigned int progress = u8_at(op, l->progress);
 
-	return progress >= PROGRESS_ACTIVE || progress == PROGRESS_EXECS ||
-	       (progress == PROGRESS_ASYNC && u64_at(op, l->file)) ||
-	       (progress == PROGRESS_FAULTS && u8_at(op, l->submitted));
+	return progress >= OP_ACTIVE || progress == OP_EXECS ||
+	       (progress == OP_ASYNC && u64_at(op, l->file)) ||
+	       ((progress == OP_FAULTS || progress == OP_SLEEPS) && u8_at(op, l->submitted));
 }
 
 /* Adds the operation at @op, which belongs to thread @id (tgid << 32 | tid). Returns 0 or

@@ -217,6 +217,65 @@ call_in_flight() { # OPTIONS...
 	done
 }
 
+# A process called "waiter" whose connect() waits for a listener with a full queue, at $dir/socket.
+connects() {
+	"$python" -c 'import os, socket, sys
+at = socket.socket(socket.AF_UNIX)
+at.bind(sys.argv[1])
+at.listen(0)
+if not os.fork():
+    at.close()
+    open("/proc/self/comm", "w").write("waiter")
+    for i in range(3):
+        other = socket.socket(socket.AF_UNIX)
+        other.connect(sys.argv[1])
+sys.stdin.read()' "$dir/socket" <"$dir/hold" 3>&- &
+	wait_until sleeps_in unix_wait_for_peer
+}
+
+sleeps_in() { grep -qs "^$1" /proc/*/wchan; }
+
+@test "run: a connect to a full socket and an exec from a stopped daemon are named, old and new" {
+	command -v bindfs >/dev/null || skip "no bindfs"
+	mkfifo "$dir/hold"
+	exec 8<>"$dir/hold"
+	mkdir "$dir/back" "$dir/fuse"
+	cp "$(type -P true)" "$dir/back/prog"
+	connects
+	start breakdown -j
+	finish INT
+	json '.in_progress_before | map(select(.comm == "waiter" and .call == "connect" and .op == "meta"
+		and .what == "the unix socket\u0027s other end")) | length == 1' "$tmp/out"
+	bindfs -f "$dir/back" "$dir/fuse" 3>&- 8>&- &
+	daemon=$!
+	wait_until mountpoint -q "$dir/fuse"
+	kill -STOP "$daemon"
+	sh -c 'exec "$0"' "$dir/fuse/prog" 3>&- 8>&- &
+	wait_until sleeps_in request_wait_answer
+	start breakdown -j --all-files
+	sh -c 'exec "$0"' "$dir/fuse/prog" 3>&- 8>&- &
+	late=$!
+	"$python" -c 'import socket, sys
+socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$dir/socket" 3>&- 8>&- &
+	connecting=$!
+	wait_until sleeps_of "$late" request_wait_answer
+	wait_until sleeps_of "$connecting" unix_wait_for_peer
+	finish INT
+	kill -CONT "$daemon"
+	exec 8>&-
+	kill "$connecting"
+	json "[.in_progress_before[] | select(.op == \"exec\" and .stratum == \"server\" and
+			.file == \"$dir/fuse/prog\")] | length == 1" "$tmp/out"
+	json "[.in_progress[] | select(.tid == $late and .op == \"exec\" and .stratum == \"server\")] | length == 1" \
+		"$tmp/out"
+	json "[.in_progress[] | select(.tid == $connecting and .op == \"meta\")] | length == 1" "$tmp/out"
+	wait "$late"
+	umount "$dir/fuse"
+	wait "$daemon"
+}
+
+sleeps_of() { grep -qs "^$2" "/proc/$1/wchan"; }
+
 @test "run: unfinished operations have their file with --by file" {
 	# head ends, and so has told the name; cat waits
 	wait_on() { sh -c 'mkfifo "$0"; exec 3<>"$0"; echo abc >&3; head -c 4 <&3; exec timeout 3 cat <&3' "$1"; }

@@ -18,10 +18,6 @@
 
 enum {
 	NOW = 1000,
-	ACTIVE = 6,
-	EXECS = 3,
-	FAULTS = 2,
-	ASYNC = 1,
 	MAP_FD = 77,
 	HASH_FD = 78,
 	SERVED_FD = 79,
@@ -185,7 +181,7 @@ static void read_them(uint64_t min_ns)
 
 static struct a_task reading(uint64_t since, unsigned int tid)
 {
-	return (struct a_task){ .progress = ACTIVE,
+	return (struct a_task){ .progress = OP_ACTIVE,
 				.kind = OP_READ,
 				.start = since,
 				.fs = 900,
@@ -238,7 +234,7 @@ static void what_it_waits_for(void **state)
 		start(state);
 		bss.tasks[1] = cases[i / 2].t;
 		bss.tasks[1].off |= cases[i / 2].t.asleep;
-		bss.tasks[1].progress = ACTIVE;
+		bss.tasks[1].progress = OP_ACTIVE;
 		bss.tasks[1].start = 7;
 		bss.tasks[1].task = 0xa00;
 		hashed.io_dev = bss.ios[2].io_dev = 0;
@@ -270,7 +266,7 @@ static void frozen_file_systems_are_told(void **state)
 		start(state);
 		bss.tasks[1] = (struct a_task){ .asleep = 50,
 						.off = 50,
-						.progress = ACTIVE,
+						.progress = OP_ACTIVE,
 						.start = 7,
 						.task = 0xa00,
 						.locked = cases[i].locked,
@@ -354,7 +350,7 @@ static void requests_and_faults(void **state)
 	for (int i = 0; i < 3; i++) {
 		requests[i].task = i == 2 ? 0 : 0xa00 + 12; /* 0: it has ended */
 		requests[i].op = reading(10 + i, 0);
-		requests[i].op.progress = ASYNC;
+		requests[i].op.progress = OP_ASYNC;
 		requests[i].op.kind = OP_URING;
 		requests[i].op.file = 1;
 	}
@@ -364,7 +360,7 @@ static void requests_and_faults(void **state)
 	bss.ios[0] = (struct an_io){ 9, 1, 1, 1, 0, 0, 0, 0 };
 	for (int i = 0; i < 4; i++) {
 		bss.tasks[i] = reading(20 + i, 11 + i);
-		bss.tasks[i].progress = i < 2 ? FAULTS : ASYNC;
+		bss.tasks[i].progress = i < 2 ? OP_FAULTS : OP_ASYNC;
 		bss.tasks[i].kind = i < 2 ? OP_FAULT : OP_URING;
 	}
 	bss.tasks[1].submitted = 1;
@@ -378,6 +374,25 @@ static void requests_and_faults(void **state)
 	assert_string_equal(sn.unfinished[2].fs, "");
 	assert_int_equal(sn.unfinished[3].tid, 13);
 	assert_string_equal(sn.unfinished[3].fs, "ext4");
+}
+
+/* An exec counts as it is; a call whose file is not known does not, nor does an operation that is put
+ * aside. A sleep in no call counts if it is for storage. */
+static void calls_without_a_file(void **state)
+{
+	static const unsigned char progress[] = { OP_EXECS, OP_BEGUN, OP_RESTARTS, OP_SLEEPS,
+						  OP_SLEEPS };
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		bss.tasks[i] = reading(20 + i, 11 + i);
+		bss.tasks[i].progress = progress[i];
+	}
+	bss.tasks[4].submitted = 1;
+	read_them(0);
+	assert_int_equal(sn.n_unfinished, 2);
+	assert_int_equal(sn.unfinished[0].tid, 11);
+	assert_int_equal(sn.unfinished[1].tid, 15);
 }
 
 /* A sleeping thread with a request to a server waits for the request, unless the thread submitted a
@@ -450,6 +465,7 @@ int main(void)
 		TEST(files_are_named_as_in_rows),
 		TEST(the_oldest_comes_first),
 		TEST(files_are_named_as_in_rows),
+		TEST(calls_without_a_file),
 		TEST(requests_and_faults),
 		TEST(for_a_server),
 		TEST(after_a_server),
