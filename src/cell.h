@@ -133,6 +133,19 @@ struct site_sums {
 	unsigned long long count, total_ns, max_ns;
 };
 
+/* Waits of operations that were due to one process: struct who_row has more. */
+struct who_key {
+	unsigned int pid;
+	unsigned char op;  /* enum op_kind of the operations that waited */
+	unsigned char who; /* enum who */
+	unsigned char pad[2];
+	char comm[COMM_LEN]; /* of the thread of this process */
+};
+
+struct who_sums {
+	unsigned long long count, total_ns, max_ns;
+};
+
 struct rq_cell {
 	struct rq_sums sums;
 	unsigned int hist[HIST_N]; /* of the device time; with -Q, of the whole time */
@@ -219,6 +232,7 @@ _Static_assert(sizeof(struct rq_key) == 24, "rq_key has no holes");
 _Static_assert(sizeof(struct helper_key) == 64, "helper_key has no holes");
 _Static_assert(sizeof(struct server_key) == 88, "server_key has no holes");
 _Static_assert(sizeof(struct site_key) == 48, "site_key has no holes");
+_Static_assert(sizeof(struct who_key) == 24, "who_key has no holes");
 
 /* floor(log2(v)) of a byte, v > 0. */
 #define LOG2_16(n) n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n

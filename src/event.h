@@ -133,24 +133,26 @@ _Static_assert(ST_N <= 32, "sets of strata have 32 bits");
  *   the words between "waited 20 ms" and the name of the thread, and the words after the name
  *   the functions of the kernel in which a thread sleeps for it, separated by spaces; "": the
  *   programs know it from other events
+ *   the strata of such waits, a set of 1 << enum stratum
  *
  * A wait has a who only if it lasted for WHO_LEAST_NS, or CPU_TAKEN_LEAST_NS.
  */
 /* clang-format off */
 #define WHO_LIST(ROW)                                                                              \
-	ROW(1, LOCK, "lock", "for a lock that", "had", "")                                         \
-	ROW(2, FILE_LOCK, "file_lock", "for a file lock that", "had", "")                          \
-	ROW(3, CPU, "cpu", "for a CPU on which", "ran", "")                                        \
+	ROW(1, LOCK, "lock", "for a lock that", "had", "", 1 << ST_LOCK)                           \
+	ROW(2, FILE_LOCK, "file_lock", "for a file lock that", "had", "", 1 << ST_SLEEP)           \
+	ROW(3, CPU, "cpu", "for a CPU on which", "ran", "", 1 << ST_RUNQ | 1 << ST_PREEMPT)        \
 	ROW(4, SCANNER, "scanner", "until", "had answered fanotify's question",                    \
-	    "fanotify_handle_event fanotify_get_response")                                         \
+	    "fanotify_handle_event fanotify_get_response", 1 << ST_SLEEP)                          \
 	ROW(5, FREEZE, "freeze", "for a frozen file system until", "thawed it",                    \
-	    "percpu_rwsem_wait __percpu_down_read")                                                \
-	ROW(6, USERFAULT, "userfault", "for memory until", "supplied it", "handle_userfault")      \
-	ROW(7, HELPER, "helper", "while", "worked for it", "")                                     \
-	ROW(8, SERVER, "server", "until", "had answered its request", "")                          \
+	    "percpu_rwsem_wait __percpu_down_read", 1 << ST_LOCK)                                  \
+	ROW(6, USERFAULT, "userfault", "for memory until", "supplied it", "handle_userfault",      \
+	    1 << ST_SLEEP)                                                                         \
+	ROW(7, HELPER, "helper", "while", "worked for it", "", 1 << ST_HELPER)                     \
+	ROW(8, SERVER, "server", "until", "had answered its request", "", 1 << ST_SERVER)          \
 	ROW(9, FREEZER, "freezer", "for a frozen cgroup until", "thawed it",                       \
-	    "__refrigerator do_freezer_trap")                                                      \
-	ROW(10, WAKER, "waker", "until", "woke it", "")
+	    "__refrigerator do_freezer_trap", 1 << ST_SLEEP)                                       \
+	ROW(10, WAKER, "waker", "until", "woke it", "", 1 << ST_SLEEP)
 /* clang-format on */
 
 #define WHO_ID(number, id, ...) WHO_##id = (number),

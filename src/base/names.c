@@ -176,8 +176,10 @@ static const char *lost_help(unsigned int lost)
 
 static const struct who_row {
 	const char *name, *before, *after;
+	unsigned int strata;
 } who_rows[WHO_N] = {
-#define WHO_ROW(number, id, name, before, after, functions) [number] = { name, before, after },
+#define WHO_ROW(number, id, name, before, after, functions, strata)                                \
+	[number] = { name, before, after, strata },
 	WHO_LIST(WHO_ROW)
 #undef WHO_ROW
 };
@@ -200,6 +202,11 @@ const char *who_before(unsigned int who)
 const char *who_after(unsigned int who)
 {
 	return who_known(who) ? who_rows[who].after : "";
+}
+
+unsigned int who_strata(unsigned int who)
+{
+	return who_known(who) ? who_rows[who].strata : 0;
 }
 
 const struct word_list op_words = { op_known, .from = OP_READ, .to = OP_N };

@@ -37,6 +37,7 @@ const char *who_name(unsigned int who);       /* lock file_lock cpu ... */
 const char *who_known(unsigned int who);      /* as in JSON; NULL: nobody */
 const char *who_before(unsigned int who);     /* "for a lock that", between wait and thread */
 const char *who_after(unsigned int who);      /* "had", after the thread */
+unsigned int who_strata(unsigned int who);    /* of such waits: set of 1 << enum stratum */
 const char *behalf_name(unsigned int behalf); /* writeback helper; NULL: of nobody else */
 const char *lost_name(unsigned int lost);     /* ring map_full unmatched_start ... */
 

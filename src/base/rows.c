@@ -129,9 +129,14 @@ struct server_row *rows_server(struct rows *r, const struct server_key *key)
 	return table_row(&r->servers, sizeof(struct server_row), &k, sizeof(k));
 }
 
+struct who_row *rows_who(struct rows *r, const struct who_key *key)
+{
+	return table_row(&r->whos, sizeof(struct who_row), key, sizeof(*key));
+}
+
 _Static_assert(!offsetof(struct op_row, key) && !offsetof(struct rq_row, key) &&
 		       !offsetof(struct helper_row, key) && !offsetof(struct site_row, key) &&
-		       !offsetof(struct server_row, key),
+		       !offsetof(struct server_row, key) && !offsetof(struct who_row, key),
 	       "keys are first");
 
 _Static_assert(offsetof(struct op_row, device_bytes) - offsetof(struct op_row, count) ==
@@ -224,6 +229,13 @@ void server_row_add(struct server_row *row, const struct server_sums *s)
 		row->sums.daemon_ns[st] += s->daemon_ns[st];
 }
 
+void who_row_add(struct who_row *row, const struct who_sums *s)
+{
+	row->sums.count += s->count;
+	row->sums.total_ns += s->total_ns;
+	row->sums.max_ns = max_with(row->sums.max_ns, s->max_ns, s->total_ns, s->count);
+}
+
 /* Adds @more, if not NULL, to a row's pattern. Returns 0 or -ENOMEM. */
 static int patterns_merge(struct access_pattern **pattern, const struct access_pattern *more)
 {
@@ -280,9 +292,12 @@ void rows_take(struct rows *r, struct snapshot *sn)
 	sn->n_sites = r->sites.n;
 	sn->servers = (struct server_row *)r->servers.rows;
 	sn->n_servers = r->servers.n;
+	sn->whos = (struct who_row *)r->whos.rows;
+	sn->n_whos = r->whos.n;
 	free(r->helpers.index);
 	free(r->sites.index);
 	free(r->servers.index);
+	free(r->whos.index);
 	*r = (struct rows){};
 }
 

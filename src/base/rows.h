@@ -19,7 +19,7 @@ struct row_table {
 };
 
 struct rows {
-	struct row_table ops, rqs, helpers, sites, servers;
+	struct row_table ops, rqs, helpers, sites, servers, whos;
 };
 
 /*
@@ -31,6 +31,7 @@ struct rq_row *rows_rq(struct rows *r, const struct rq_key *key);
 struct helper_row *rows_helper(struct rows *r, const struct helper_key *key);
 struct site_row *rows_site(struct rows *r, const struct site_key *key);
 struct server_row *rows_server(struct rows *r, const struct server_key *key);
+struct who_row *rows_who(struct rows *r, const struct who_key *key);
 
 /* The row of @key, or NULL if there is no such row. Valid until the next row is added. */
 struct op_row *rows_op_find(const struct rows *r, const struct op_key *key);
@@ -40,6 +41,7 @@ void rq_row_add(struct rq_row *row, const struct rq_sums *s);
 void helper_row_add(struct helper_row *row, const struct helper_sums *s);
 void site_row_add(struct site_row *row, const struct site_sums *s);
 void server_row_add(struct server_row *row, const struct server_sums *s);
+void who_row_add(struct who_row *row, const struct who_sums *s);
 
 /* Add the sums and the histogram of another row, but not its names. Returns 0 or -ENOMEM. */
 int op_row_merge(struct op_row *row, const struct op_row *more);

@@ -35,6 +35,21 @@ void snapshot_files_sort(struct snapshot *sn)
 		qsort(sn->files, sn->n_files, sizeof(*sn->files), row_file_order);
 }
 
+static int who_order(const void *a, const void *b)
+{
+	const struct who_row *x = a, *y = b;
+
+	if (x->sums.total_ns != y->sums.total_ns)
+		return x->sums.total_ns > y->sums.total_ns ? -1 : 1;
+	return memcmp(&x->key, &y->key, sizeof(x->key));
+}
+
+void snapshot_whos_sort(struct snapshot *sn)
+{
+	if (sn->n_whos)
+		qsort(sn->whos, sn->n_whos, sizeof(*sn->whos), who_order);
+}
+
 /* Compares a key with the row of a struct row_file, for bsearch(). */
 static int row_file_compare(const void *by, const void *file)
 {
@@ -212,6 +227,9 @@ void snapshot_free(struct snapshot *sn)
 		unfinished_free(&sn->unfinished[i]);
 	for (size_t i = 0; i < sn->n_hung; i++)
 		hung_free(&sn->hung[i]);
+	for (size_t i = 0; i < sn->n_whos; i++)
+		free(sn->whos[i].command);
+	free(sn->whos);
 	stacks_free(sn->stacks);
 	free(sn->disks);
 	free(sn->files);

@@ -94,6 +94,14 @@ struct site_row {
 	struct site_sums sums;
 };
 
+/* Waits of operations for somebody else, by the process to which they were due. From a recording,
+ * only the longest of each operation. */
+struct who_row {
+	struct who_key key; /* its comm is hostile text */
+	char *command;      /* the command line of the process; NULL: not known; owned; hostile */
+	struct who_sums sums;
+};
+
 enum { SUSPENDED_LEN = 64 };
 
 /* An operation still in progress. */
@@ -184,6 +192,9 @@ struct snapshot {
 	size_t n_servers;
 	struct site_row *sites; /* not sorted */
 	size_t n_sites;
+	struct who_row *whos; /* the most time first */
+	size_t n_whos;
+	bool has_whos;                 /* such waits were noted */
 	struct unfinished *unfinished; /* oldest first; none if a layer is measured alone */
 	size_t n_unfinished;
 	uint64_t unfinished_lost; /* whose operations in progress are not among them */
@@ -223,6 +234,9 @@ const struct row_file *snapshot_files(const struct snapshot *sn, const unsigned 
 
 /* Puts .files in order, when they or their keys have changed. */
 void snapshot_files_sort(struct snapshot *sn);
+
+/* Puts .whos in order. */
+void snapshot_whos_sort(struct snapshot *sn);
 
 /* Reasons why figures could not be measured; the same for the whole run. */
 struct missing {

@@ -271,7 +271,7 @@ struct bpf_conf {
 	unsigned int io_slots_per_cpu;   /* IO_SLOTS of each CPU; a power of two */
 	unsigned int op_rows_limit; /* rows in the hash at which user space is woken to drain */
 	unsigned int rq_rows_limit;
-	unsigned int helper_rows_limit, site_rows_limit, server_rows_limit;
+	unsigned int helper_rows_limit, site_rows_limit, server_rows_limit, who_rows_limit;
 	/* what to do with this I/O */
 	unsigned char layer;               /* enum layer */
 	unsigned char by;                  /* enum by_key */
@@ -292,7 +292,8 @@ struct bpf_conf {
 		sent_requests;    /* send each operation, each request: struct sent_... */
 	unsigned char uncounted;  /* add nothing to rows */
 	unsigned char segments;   /* note the order of an operation's time: struct segments */
-	unsigned char who;        /* note who a wait was due to; only with segments */
+	unsigned char who;        /* note who a wait was due to: with segments, or in rows */
+	unsigned char who_rows;   /* those to whom waits were due have rows */
 	unsigned char rings;      /* number of rings for these records; at most MAX_RINGS */
 	unsigned int wake_mask;   /* user space is woken after wake_mask + 1 bytes */
 	unsigned int lane_mask;   /* a lane has lane_mask + 1 records; 0: no lanes */
@@ -456,6 +457,7 @@ struct live {
 	unsigned int op_rows_made[2]; /* entries made in the hash, by epoch */
 	unsigned int rq_rows_made[2];
 	unsigned int helper_rows_made[2], site_rows_made[2], server_rows_made[2];
+	unsigned int who_rows_made[2];
 	unsigned int access_sizes_made[2];
 	unsigned int drain_wanted;   /* a hash of rows has reached its limit */
 	unsigned int interval;       /* number of the interval; with conf.busiest */

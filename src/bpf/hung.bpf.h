@@ -7,8 +7,8 @@
 
 #define TASK_UNINTERRUPTIBLE 2 /* as in task_state_bits() */
 
-/* Whether @task waits in connect() for the listener of a unix socket. The kernel leaves functions of
- * the scheduler out of the stack. */
+/* Whether @task waits in connect() for the listener of a unix socket. The kernel leaves functions
+ * of the scheduler out of the stack. */
 static __always_inline bool task_connects(struct task_struct *task)
 {
 	u64 at = 0;
@@ -31,8 +31,7 @@ static __always_inline void task_list(struct seq_file *seq, struct task_struct *
 	struct nameidata *lookup = BPF_CORE_READ(task, nameidata);
 	u32 waits = TASK_UNINTERRUPTIBLE | (lookup ? TASK_INTERRUPTIBLE : 0);
 
-	if (task->flags & PF_KTHREAD ||
-	    (!(task_state_bits(task) & waits) && !task_connects(task)))
+	if (task->flags & PF_KTHREAD || (!(task_state_bits(task) & waits) && !task_connects(task)))
 		return;
 	if (lookup) {
 		listed.dev = BPF_CORE_READ(lookup, path.mnt, mnt_sb, s_dev);

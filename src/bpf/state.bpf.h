@@ -796,6 +796,14 @@ struct {
 	__type(value, struct site_sums);
 } site_rows_even SEC(".maps"), site_rows_odd SEC(".maps");
 
+/* With conf.who_rows: the rows of those to whom waits were due, likewise. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct who_key);
+	__type(value, struct who_sums);
+} who_rows_even SEC(".maps"), who_rows_odd SEC(".maps");
+
 /* The rows of servers, of the even and of the odd epoch. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

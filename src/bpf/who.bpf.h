@@ -14,6 +14,7 @@
 
 #include "completion.bpf.h"
 #include "function.bpf.h"
+#include "row.bpf.h"
 #include "task.bpf.h"
 
 /* Notes the waker of a thread, and its operation: current, unless an interrupt wakes the thread. */
@@ -99,7 +100,43 @@ static __always_inline u32 who_of_sleep(const struct task_state *t, u64 wake, u6
 	if (op->kind == OP_LOCK)
 		return WHO_FILE_LOCK;
 	list = op_list_find(op);
-	return list ? who_at(list->slept_at) : WHO_NONE;
+	return list ? who_at(list->slept_at) : WHO_WAKER;
+}
+
+/* Adds a wait of @ns in @op to the row of @by, to whom it was due as @who says. */
+static __always_inline void who_row_add(const struct op *op, const struct waker *by, u32 who,
+					u64 ns)
+{
+	struct who_key key = { .pid = by->pid, .op = op->kind, .who = who };
+	bool even = !live.epoch;
+	struct who_sums *sums;
+
+	if (op->progress == OP_SLEEPS) /* it may be none */
+		return;
+	__builtin_memcpy(key.comm, by->comm, sizeof(key.comm));
+	sums = ROWS_LOOKUP(even, who_rows, &key);
+	if (!sums) {
+		if (!ROWS_INSERT(even, who_rows, &key))
+			row_made(&live.who_rows_made[!even], CONF(who_rows_limit));
+		sums = ROWS_LOOKUP(even, who_rows, &key);
+	}
+	if (!sums) {
+		count_lost(LOST_MAP_FULL);
+		return;
+	}
+	atomic_add(&sums->count, 1);
+	atomic_add(&sums->total_ns, ns);
+	cell_max(&sums->max_ns, ns);
+}
+
+/* Whether a signal for @task is pending: then the holder of a file lock did not end its sleep. */
+static __always_inline bool signal_has_come(const struct task_struct *task)
+{
+	u64 blocked = BPF_CORE_READ(task, blocked.sig[0]);
+	u64 own = BPF_CORE_READ(task, pending.signal.sig[0]);
+	u64 shared = BPF_CORE_READ(task, signal, shared_pending.signal.sig[0]);
+
+	return (own | shared) & ~blocked;
 }
 
 /* Notes who ended the sleep of @t at @wake, if no wait was longer. */
@@ -112,7 +149,14 @@ GLOBAL int who_of_sleep_note(struct task_state *t, u64 wake)
 	if (!t || !CONF(who))
 		return 0;
 	who = who_of_sleep(t, wake, &ns);
-	by = who && ns >= WHO_LEAST_NS ? who_place(&t->op, ns) : NULL;
+	if (!who || ns < WHO_LEAST_NS)
+		return 0;
+	if (CONF(who_rows))
+		who_row_add(&t->op, &t->waking.waker,
+			    who == WHO_FILE_LOCK && signal_has_come((void *)t->task) ? WHO_WAKER
+										     : who,
+			    ns);
+	by = who_place(&t->op, ns);
 	if (!by)
 		return 0;
 	by->thread = t->waking.waker;
@@ -125,13 +169,11 @@ static __always_inline void who_note(struct task_state *t, struct task_struct *p
 {
 	struct op_list *list;
 
-	if (!t->waking.waker.tid || !t->op.segments)
+	if (!t->waking.waker.tid)
 		return;
 	/* the key is no copy: on_sched_switch() has no stack left for one */
-	list = bpf_map_lookup_elem(&op_segments, &t->op.segments);
-	if (!list)
-		return;
-	if (!t->op.locked && !t->waking.helped && !t->waking.completed)
+	list = CONF(segments) ? bpf_map_lookup_elem(&op_segments, &t->op.segments) : NULL;
+	if (list && !t->op.locked && !t->waking.helped && !t->waking.completed)
 		bpf_get_task_stack(p, list->slept_at, sizeof(list->slept_at), 0);
 	who_of_sleep_note(t, wake);
 }
@@ -177,10 +219,14 @@ GLOBAL int who_of_cpu_note(struct task_state *t, u64 now)
 {
 	struct cpu_run *r = &cpu_runs[current_cpu() % MARK_SLOTS];
 	struct sent_by *by;
+	u64 ns;
 
 	if (!t || !CONF(who) || r->to <= t->op.at[AT_CHARGED] || !r->thread.tid)
 		return 0;
-	by = who_place(&t->op, now - t->op.at[AT_CHARGED]);
+	ns = now - t->op.at[AT_CHARGED];
+	if (CONF(who_rows))
+		who_row_add(&t->op, &r->thread, WHO_CPU, ns);
+	by = who_place(&t->op, ns);
 	if (!by)
 		return 0;
 	by->thread = r->thread;

@@ -355,6 +355,27 @@ static int copy_add(struct replay *r, struct replay_rows *of, const struct recor
 	return 0;
 }
 
+/* Adds the longest wait of @op for somebody else. Returns 0 or -ENOMEM. */
+static int who_add(struct replay *r, struct replay_rows *of, const struct recording *rec,
+		   const struct stored_op *op)
+{
+	const struct catalog_thread *t = catalog_thread(&rec->catalog, op->who_thread);
+	struct who_key key = { .pid = t->pid, .op = op->kind, .who = op->who };
+	const struct who_sums sums = { 1, op->who_ns, op->who_ns };
+	struct who_row *row;
+
+	if (!op->who || op->who >= WHO_N || r->conf.layer != LAYER_OPS)
+		return 0;
+	memcpy(key.comm, t->comm, COMM_LEN);
+	row = rows_who(&of->rows, &key);
+	if (!row)
+		return -ENOMEM;
+	if (r->conf.commands && t->command && !row->command)
+		row->command = strdup(t->command);
+	who_row_add(row, &sums);
+	return 0;
+}
+
 static int op_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
 		  const struct stored_op *op)
 {
@@ -383,7 +404,7 @@ static int op_add(struct replay *r, struct replay_interval *iv, const struct rec
 	op_row_add(row, &sums);
 	if (r->conf.patterns && r->conf.by == BY_FILE && op_pattern_add(row, op))
 		return -ENOMEM;
-	if (hist_add(&row->hist, hist_bucket(sums.total_ns), 1))
+	if (hist_add(&row->hist, hist_bucket(sums.total_ns), 1) || who_add(r, of, rec, op))
 		return -ENOMEM;
 	return op->copied_to && r->conf.layer == LAYER_OPS ? copy_add(r, of, rec, op, &key) : 0;
 }
@@ -724,6 +745,11 @@ static int host_take(struct replay *r, struct replay_rows *of, size_t host, stru
 	if (!err)
 		own.n_rqs = 0;
 	if (!err)
+		err = rows_append((void **)&sn->whos, &sn->n_whos, own.whos, own.n_whos,
+				  sizeof(*own.whos));
+	if (!err)
+		own.n_whos = 0;
+	if (!err)
 		err = rows_append((void **)&sn->files, &sn->n_files, own.files, own.n_files,
 				  sizeof(*own.files));
 	snapshot_free(&own);
@@ -739,6 +765,8 @@ int replay_take(struct replay *r, size_t i, struct snapshot *sn)
 	for (size_t h = 0; h < iv->n_hosts && !err; h++)
 		err = host_take(r, &iv->hosts[h], h, sn);
 	snapshot_files_sort(sn);
+	snapshot_whos_sort(sn);
+	sn->has_whos = r->conf.layer == LAYER_OPS;
 	memcpy(sn->lost, iv->lost, sizeof(sn->lost));
 	for (size_t n = 0; n < sn->n_ops; n++)
 		sn->ops[n].missing_layers = replay_missing_layers(r, &sn->ops[n]);

@@ -263,6 +263,7 @@ static int resolve(struct run *r, struct reason *why)
 	conf->patterns = b->opts.pattern;
 	conf->minor_faults = conf->hung = true;
 	conf->records = conf->segments = b->opts.slowest_max;
+	conf->whos = conf->layer == LAYER_OPS;
 	conf->commands = (conf->records || conf->by == BY_PID) && (!b->html || b->commands);
 	return 0;
 }

@@ -279,6 +279,9 @@ static void take_snapshot(struct reader *r, const struct snapshot *from, struct 
 	to->hung = NULL;
 	to->helpers = NULL;
 	to->sites = NULL;
+	to->whos = NULL; /* likewise */
+	to->n_whos = 0;
+	to->has_whos = false;
 	to->threads = NULL;
 	to->disks = NULL;
 	to->files = NULL; /* no row of this command has several */

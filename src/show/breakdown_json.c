@@ -258,6 +258,31 @@ static void put_who(struct json *j, const struct slow_op *r)
 	json_put_end(j, '}');
 }
 
+/* Member "who" of an interval: all those to whom waits were due; null: not measured. */
+static void put_whos(struct json *j, const struct snapshot *sn)
+{
+	if (!sn->has_whos) {
+		json_put_null(j, "who");
+		return;
+	}
+	json_put_begin(j, "who", '[');
+	for (size_t i = 0; i < sn->n_whos; i++) {
+		const struct who_row *r = &sn->whos[i];
+
+		json_put_begin(j, NULL, '{');
+		json_put_string(j, "kind", who_known(r->key.who));
+		json_put_string(j, "op", op_name(r->key.op));
+		json_put_uint(j, "count", r->sums.count);
+		json_put_uint(j, "total_ns", r->sums.total_ns);
+		json_put_uint(j, "max_ns", r->sums.max_ns);
+		json_put_uint(j, "pid", r->key.pid);
+		json_put_text(j, "comm", r->key.comm, sizeof(r->key.comm));
+		json_put_string(j, "command", r->command);
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
+}
+
 /* Member "helper": the helper of the operation; null: none, or not recorded. */
 static void put_helper_of(struct json *j, const struct slow_op *r)
 {
@@ -699,6 +724,7 @@ int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapsho
 	put_left_out(&w, &rows);
 	put_minor_faults(&w, &rows);
 	put_unfinished(&w);
+	put_whos(&w.json, sn);
 	put_machine(&w.json, &sn->machine);
 	breakdown_json_disks(&w.json, sn);
 	put_costs(&w);

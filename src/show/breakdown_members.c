@@ -261,7 +261,7 @@ static const struct member known_thread_members[] = { { "pid", MEMBER_ID, .what 
 						      { "tid", MEMBER_ID, .what = "its thread" },
 						      { "comm", MEMBER_TEXT, .what = "its name" },
 						      {} };
-static const struct member who_members[] = {
+static const struct member who_kind_members[] = {
 	{ "kind", MEMBER_ASCII,
 	  .what = "lock: it had a lock of the kernel; file_lock: a lock of the file; cpu: it ran "
 		  "on "
@@ -270,6 +270,10 @@ static const struct member who_members[] = {
 		  "thread which worked for it; server: it answered the request; waker: it woke "
 		  "the thread, for another reason",
 	  .words = &who_words },
+	{}
+};
+static const struct member who_members[] = {
+	{ .also = who_kind_members },
 	{ "wait_ns", MEMBER_TIME, .what = "length of the wait, 100 us or more" },
 	{ .also = known_thread_members },
 	{ "command", MEMBER_TEXT, .what = "command line of its process",
@@ -278,6 +282,19 @@ static const struct member who_members[] = {
 	  .null = "none, or not known", .words = &op_words },
 	{}
 };
+static const struct member who_row_members[] = {
+	{ .also = who_kind_members },
+	{ "op", MEMBER_ASCII, .what = "kind of the operations that waited", .words = &op_words },
+	{ "count", MEMBER_COUNT, .what = "number of waits", .least = 1 },
+	{ "total_ns", MEMBER_TIME, .what = "time of all these waits" },
+	{ "max_ns", MEMBER_TIME, .what = "the longest of them" },
+	{ "pid", MEMBER_ID, .what = "the process to which they were due" },
+	{ "comm", MEMBER_TEXT, .what = "name of its thread" },
+	{ "command", MEMBER_TEXT, .what = "command line of this process",
+	  .null = "not known; live, only the first 16 of the list have one" },
+	{}
+};
+static const struct object who_row_object = { "who", "waits for one process", who_row_members };
 static const struct object who_object = { NULL, "somebody else", who_members };
 static const struct object helper_thread_object = { NULL, "a helper", known_thread_members };
 
@@ -593,6 +610,13 @@ static const struct member breakdown_members[] = {
 		  "their "
 		  "completion. Not a loss; iostrata(1) names the kinds",
 	  .null = "they are not traced, or a recording is shown" },
+	{ "who", MEMBER_OBJECT,
+	  .what = "waits of operations for somebody else, by the process to which they were due: "
+		  "waits of 100 us or more, for a CPU of 1 ms or more. From a recording, only the "
+		  "longest wait of each operation. Live, *kind* has scanner, userfault and freezer "
+		  "only with --slowest; else they are waker",
+	  .null = "not measured: live with --fs, --file, -d or --min; with -T",
+	  .object = &who_row_object, .list = 1 },
 	{ "machine", MEMBER_OBJECT,
 	  .what = "how busy the machine was, as its kernel counts it; filters do not change this",
 	  .null = "an older recording, which does not have it", .object = &machine_object },

@@ -12,13 +12,16 @@
 #include "show/view_parts.h"
 
 enum {
-	SCREEN_LINES = 22, /* lines of a terminal without "tracing" above and the prompt below */
-	ROWS_MOST = 12,    /* most rows of operations, however much room there is */
-	OPS_LEAST = 4,     /* lines of a table with one operation */
-	OPS_USUAL = 6,     /* with three, for which lines of strata are left out */
-	LEAST_PERCENT = 1, /* share of I/O; smaller rows go into the line about the rest */
-	MOST_PERCENT = 50, /* "mostly" */
-	DISK_PERCENT = 90, /* the least share of all requests' device time to name the disk */
+	SCREEN_LINES = 22,   /* lines of a terminal without "tracing" above and the prompt below */
+	ROWS_MOST = 12,      /* most rows of operations, however much room there is */
+	OPS_LEAST = 4,       /* lines of a table with one operation */
+	OPS_USUAL = 6,       /* with three, for which lines of strata are left out */
+	LEAST_PERCENT = 1,   /* share of I/O; smaller rows go into the line about the rest */
+	MOST_PERCENT = 50,   /* "mostly" */
+	DISK_PERCENT = 90,   /* the least share of all requests' device time to name the disk */
+	WHO_PERCENT = 10,    /* the least share of I/O for which somebody is named */
+	WHOLE_PERCENT = 105, /* the most that counts as the whole of a stratum */
+	WHO_ROWS = 64,       /* rows of waits among which this is looked for */
 	SUBJECT_COLUMNS = 30,
 	TITLE_COLUMNS = 16, /* columns for the operation's name, left of its strata */
 	NAME = TEXT_SAFE_CAP(2 * PATH_MAX),
@@ -333,6 +336,110 @@ void first_screen_async(char *text, size_t cap, const struct breakdown_view *v,
 		 (double)whole->async_ns / sn->duration_ns);
 }
 
+/* Waits for the threads of one name, and for one reason. */
+struct who_group {
+	const struct who_row *most; /* the process with most of it */
+	uint64_t total_ns;
+	size_t processes;
+};
+
+static bool who_is_alike(const struct who_row *a, const struct who_row *b)
+{
+	return a->key.who == b->key.who && !memcmp(a->key.comm, b->key.comm, COMM_LEN);
+}
+
+/* Whether a row before row @i of @sn has its process. */
+static bool process_is_met(const struct snapshot *sn, size_t i)
+{
+	for (size_t j = 0; j < i; j++)
+		if (who_is_alike(&sn->whos[j], &sn->whos[i]) &&
+		    sn->whos[j].key.pid == sn->whos[i].key.pid)
+			return true;
+	return false;
+}
+
+/* The group whose first row is row @i. Returns false if that row is not the first of a group. */
+static bool who_group(const struct snapshot *sn, size_t i, struct who_group *ret)
+{
+	struct who_group g = { .most = &sn->whos[i] };
+
+	for (size_t j = 0; j < i; j++)
+		if (who_is_alike(&sn->whos[j], g.most))
+			return false;
+	for (size_t j = i; j < sn->n_whos; j++) {
+		if (!who_is_alike(&sn->whos[j], g.most))
+			continue;
+		g.total_ns += sn->whos[j].sums.total_ns;
+		g.processes += !process_is_met(sn, j);
+	}
+	*ret = g;
+	return true;
+}
+
+/* Whether a group is worth a line. Answers of kernel threads say nothing about a server. The time
+ * in which a helper works is mostly in strata of the requests that it waits for: then these say
+ * more. */
+static bool who_is_shown(const struct who_group *g, const struct breakdown_whole *whole)
+{
+	uint64_t ns = 0;
+
+	for (int st = 0; st < ST_N; st++)
+		if (who_strata(g->most->key.who) & 1U << st)
+			ns += whole->thread_strata[st];
+	return percent(g->total_ns, whole->thread_ns) >= WHO_PERCENT &&
+	       percent(g->total_ns, ns) > MOST_PERCENT &&
+	       percent(g->total_ns, ns) < WHOLE_PERCENT &&
+	       (g->most->key.who != WHO_SERVER || g->most->command);
+}
+
+static void who_text(char *text, size_t cap, const struct breakdown_view *v,
+		     const struct who_group *g, bool commands)
+{
+	char comm[TEXT_SAFE_CAP(COMM_LEN)], command[NAME], safe[NAME];
+	const struct who_key *k = &g->most->key;
+	int n;
+
+	text_safe_n(comm, sizeof(comm), k->comm, strnlen(k->comm, COMM_LEN));
+	n = snprintf(text, cap, "waited %s %s %s %s (", text_ns(g->total_ns).s, who_before(k->who),
+		     comm, who_after(k->who));
+	if (g->processes > 1) {
+		snprintf(text + n, cap - n, "%s processes)", text_count(g->processes).s);
+		return;
+	}
+	n += snprintf(text + n, cap - n, "pid %u)", k->pid);
+	if (!commands || !g->most->command)
+		return;
+	text_safe(safe, sizeof(safe), g->most->command);
+	text_fit(command, sizeof(command), safe, columns_for(v, SUBJECT_COLUMNS), TEXT_CUT_MIDDLE);
+	snprintf(text + n, cap - n, ": %s", command);
+}
+
+bool first_screen_who(char *text, size_t cap, const struct breakdown_view *v,
+		      const struct snapshot *sn, const struct breakdown_whole *whole,
+		      unsigned int nth, bool commands)
+{
+	struct who_group g;
+
+	/* the rows are in order: groups after those of the first rows are too small */
+	for (size_t i = 0; i < sn->n_whos && i < WHO_ROWS; i++)
+		if (who_group(sn, i, &g) && who_is_shown(&g, whole) && !nth--) {
+			who_text(text, cap, v, &g, commands);
+			return true;
+		}
+	return false;
+}
+
+/* Writes who had the operations wait. */
+static void put_whos(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
+		     const struct breakdown_rows *rows)
+{
+	char text[FIRST_SCREEN_ANSWER];
+
+	for (unsigned int i = 0; i < FIRST_SCREEN_WHOS; i++)
+		if (first_screen_who(text, sizeof(text), v, sn, &rows->whole, i, true))
+			view_wrap(o, v, text);
+}
+
 /* Writes the shares of all operations' time, with the letters of the bars below. */
 static void put_shares(struct text_out *o, const struct breakdown_view *v,
 		       const struct snapshot *sn, const struct breakdown_rows *rows)
@@ -500,6 +607,7 @@ static char *above_ops(const struct breakdown_view *v, const struct snapshot *sn
 	unfinished_put(&m.o, v, sn);
 	put_answer(&m.o, v, sn, rows);
 	put_shares(&m.o, v, sn, rows);
+	put_whos(&m.o, v, sn, rows);
 	put_pseudo(&m.o, v, rows);
 	return memory_take(&m);
 }

@@ -7,6 +7,7 @@
 #define IOSTRATA_SHOW_FIRST_SCREEN_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "base/text.h"
 #include "show/breakdown.h"
@@ -35,6 +36,18 @@ void first_screen_answer(char *text, size_t cap, const struct breakdown_view *v,
  */
 void first_screen_shares(char *text, size_t cap, const struct breakdown_view *v,
 			 const struct breakdown_whole *whole);
+
+/*
+ * Who had the operations wait: "waited 1.30 s for a file lock that python3 had (pid 24036):
+ * python3 holder.py". Only somebody who has most of a stratum's time and at least a tenth of all
+ * time is named, by the number @nth of such: at most FIRST_SCREEN_WHOS. @commands: with command
+ * lines. Returns false if there is none. Safe. @cap FIRST_SCREEN_ANSWER is enough.
+ */
+enum { FIRST_SCREEN_WHOS = 2 };
+
+bool first_screen_who(char *text, size_t cap, const struct breakdown_view *v,
+		      const struct snapshot *sn, const struct breakdown_whole *whole,
+		      unsigned int nth, bool commands);
 
 /*
  * The shares of the time of all requests of io_uring and libaio, from each one's submission to its

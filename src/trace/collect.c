@@ -194,6 +194,16 @@ static int site_entry_add(struct collecting *c, const void *key, const void *sum
 	return 0;
 }
 
+static int who_entry_add(struct collecting *c, const void *key, const void *sums)
+{
+	struct who_row *row = rows_who(&c->to->rows, key);
+
+	if (!row)
+		return -ENOMEM;
+	who_row_add(row, sums);
+	return 0;
+}
+
 /* Names the mount of a row, if its protocol tells. If memory runs out, it has no name. */
 static void mount_name(struct collecting *c, struct server_row *row)
 {
@@ -495,6 +505,9 @@ int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *
 	if (!err && maps->live->site_rows_made[epoch])
 		err = hash_empty(&c, maps->sites[epoch], sizeof(struct site_key),
 				 sizeof(struct site_sums), site_entry_add);
+	if (!err && maps->live->who_rows_made[epoch])
+		err = hash_empty(&c, maps->whos[epoch], sizeof(struct who_key),
+				 sizeof(struct who_sums), who_entry_add);
 	if (!err && maps->live->server_rows_made[epoch])
 		err = hash_empty(&c, maps->servers[epoch], sizeof(struct server_key),
 				 sizeof(struct server_sums), server_entry_add);

@@ -22,7 +22,8 @@ struct server_slot;
 /* Where the programs keep their rows. Owns none of the maps. */
 struct cell_maps {
 	/* descriptors of hash maps; one of each pair for each epoch */
-	int ops[2], rqs[2], helpers[2], sites[2], servers[2], file_names[2], thread_names[2];
+	int ops[2], rqs[2], helpers[2], sites[2], whos[2], servers[2], file_names[2],
+		thread_names[2];
 	int access_sizes[2];
 	struct access_slot *accesses; /* n_accesses; collect() takes their sums; NULL: there are
 				       * no patterns */

@@ -106,7 +106,7 @@ static void conf_set_completes(struct bpf_conf *c, struct feature *f)
 /* The functions of WHO_LIST in which threads sleep. */
 static void conf_set_who_sites(struct bpf_conf *c)
 {
-#define WHO_SITE(number, id, name, before, after, functions) { functions, number },
+#define WHO_SITE(number, id, name, before, after, functions, strata) { functions, number },
 	static const struct {
 		const char *functions;
 		unsigned int who;
@@ -139,8 +139,8 @@ static void conf_set_symbols(struct bpf_conf *c, const struct session_conf *sc, 
 	if (plan_asked(sc) & ASK_QUEUED)
 		conf_set_completes(c, f);
 	if (plan_asked(sc) & ASK_HUNG)
-		c->connect_from = kallsyms_cached_range("unix_wait_for_peer",
-							(uint64_t *)&c->connect_to);
+		c->connect_from =
+			kallsyms_cached_range("unix_wait_for_peer", (uint64_t *)&c->connect_to);
 	if (c->segments)
 		conf_set_who_sites(c);
 	kallsyms_forget();
@@ -330,7 +330,10 @@ static void conf_set_records(struct bpf_conf *c, const struct session_conf *sc, 
 	c->uncounted = sc->uncounted;
 	c->stacks = sc->stacks && plan_finds_mappings(f);
 	c->segments = sc->segments && sc->layer == LAYER_OPS;
-	c->who = c->segments;
+	/* at the time of a wait, it is not known whether its operation will pass these filters */
+	c->who_rows =
+		sc->whos && sc->layer == LAYER_OPS && !c->min_ns && !c->file_filter && !c->n_fs;
+	c->who = c->segments || c->who_rows;
 	if (sc->sent_ops || sc->sent_requests)
 		stream_conf(sc, c);
 }

@@ -50,6 +50,7 @@ static int drain(struct drain *d)
 	live->op_rows_made[!old] = live->rq_rows_made[!old] = 0;
 	live->helper_rows_made[!old] = live->site_rows_made[!old] = 0;
 	live->server_rows_made[!old] = live->access_sizes_made[!old] = 0;
+	live->who_rows_made[!old] = 0;
 	live->drain_wanted = 0;
 	__atomic_store_n(&live->epoch, !old, __ATOMIC_RELEASE);
 	d->drained_ns = clock_ns();

@@ -32,6 +32,7 @@ enum {
 	RQ_ROWS = 512,
 	HELPER_ROWS = 8192,
 	WHY_ROWS = 4096,
+	WHO_ROWS = 1024,
 	DISKS_WITH_SLOTS = ROW_SLOTS / 4,
 	SERVER_REQUESTS = 2048, /* in flight */
 	RPC_PLACES = 4096,      /* the same of NFS, and places of such requests */
@@ -101,6 +102,7 @@ void rowmaps_conf(const struct rowmaps_size *size, struct bpf_conf *c)
 	c->helper_rows_limit = size->helper_rows / 4;
 	c->site_rows_limit = size->site_rows / 4;
 	c->server_rows_limit = SERVER_ROWS / 4;
+	c->who_rows_limit = WHO_ROWS / 4;
 	c->hists_apart = size->hists_apart;
 	c->rq_in_cells = size->rq_in_cells;
 }
@@ -150,6 +152,8 @@ static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, 
 		return sc->helpers;
 	if (!strncmp(name, "site_rows", strlen("site_rows")))
 		return sc->sites;
+	if (!strncmp(name, "who_rows", strlen("who_rows")))
+		return c->who_rows;
 	if (!strcmp(name, "server_requests"))
 		return sc->layer == LAYER_OPS;
 	if (!strncmp(name, "server_rows", strlen("server_rows")) || !strcmp(name, "server_slots"))
@@ -297,6 +301,10 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 	resize(obj, "async_ops", async);
 	if (c->segments)
 		resize(obj, "op_segments", 1 + TASK_SLOTS + async);
+	if (c->who_rows) {
+		resize(obj, "who_rows_even", WHO_ROWS);
+		resize(obj, "who_rows_odd", WHO_ROWS);
+	}
 	if (c->access_slots)
 		accesses_resize(c, obj);
 	if (sc->by == BY_CGROUP)

@@ -392,6 +392,7 @@ static int drain_start(struct session *s, struct reason *why)
 			     bpf_map__fd(t->maps.helper_rows_odd) },
 		.sites = { bpf_map__fd(t->maps.site_rows_even),
 			   bpf_map__fd(t->maps.site_rows_odd) },
+		.whos = { bpf_map__fd(t->maps.who_rows_even), bpf_map__fd(t->maps.who_rows_odd) },
 		.servers = { bpf_map__fd(t->maps.server_rows_even),
 			     bpf_map__fd(t->maps.server_rows_odd) },
 		.file_names = { bpf_map__fd(t->maps.file_names_even),
@@ -654,6 +655,17 @@ static void suspended_read(struct snapshot *sn)
 						sizeof(sn->hung[i].suspended));
 }
 
+/* The command lines of the processes to which most of the waits were due. */
+static void whos_read(struct session *s, struct snapshot *sn)
+{
+	enum { MOST = 16 };
+
+	sn->has_whos = s->trace->rodata->conf.who_rows;
+	snapshot_whos_sort(sn);
+	for (size_t i = 0; i < sn->n_whos && i < MOST; i++)
+		sn->whos[i].command = session_command(s, sn->whos[i].key.pid, NULL);
+}
+
 int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *why)
 {
 	struct snapshot sn = {};
@@ -667,6 +679,7 @@ int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *
 	if (!err && s->conf.layer == LAYER_OPS)
 		err = waiting_read(s, &sn);
 	suspended_read(&sn);
+	whos_read(s, &sn);
 	if (!err && s->conf.sites)
 		err = sites_name(&s->symbols, &sn);
 	if (err) {

@@ -46,6 +46,8 @@ struct session_conf {
 	bool meta_calls; /* operations of kind meta and fsync have a row for each system call */
 	bool sites; /* LAYER_OPS: also sum up where in the kernel threads slept for unknown reasons
 		     */
+	bool whos;  /* LAYER_OPS: also sum up to whom waits were due, unless operations are chosen
+		     * when they end */
 	bool patterns; /* sizes and order of requests by disk; with BY_FILE, of operations by file
 			*/
 	bool helpers;  /* LAYER_OPS: also rows for the work of kernel helpers */

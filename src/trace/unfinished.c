@@ -426,8 +426,8 @@ static int add(struct snapshot *sn, const struct unfinished *op)
  *
  * A request of io_uring counts if its file is known: then the request has submitted a bio or waits
  * for a worker. Without a file, the request may merely poll a pipe. A page fault counts if it has
- * submitted a bio: only its end tells whether the fault is on a file. So does a sleep in no call that
- * is traced, also if it has asked a server: else it may be for anything.
+ * submitted a bio: only its end tells whether the fault is on a file. So does a sleep in no call
+ * that is traced, also if it has asked a server: else it may be for anything.
  */
 static bool in_progress(const struct state_layout *l, const char *op)
 {

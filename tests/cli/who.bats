@@ -76,6 +76,22 @@ mount_own() {
 			(.who.command | contains("locks.py")))'
 }
 
+@test "who: the first screen names the holder of a file lock, live and from a recording" {
+	locks "$dir/lock" >"$tmp/locks.py"
+	for command in "breakdown --" "record -o $tmp/r.ios --"; do
+		# shellcheck disable=SC2086 # words
+		expect 0 $command "$python" "$tmp/locks.py"
+		[[ $command == breakdown* ]] || expect 0 report "$tmp/r.ios"
+		grep -E '^waited [0-9.]+ ms for a file lock that holder had [(]pid [0-9]+[)]' <<<"$output$stderr"
+	done
+	expect 0 report -j "$tmp/r.ios"
+	json '.who[0] | .kind == "file_lock" and .op == "lock" and .comm == "holder" and .count >= 17 and
+		.total_ns > 100000000 and (.command | contains("locks.py"))'
+	# at the time of a wait it is not known whether the operation passes such a filter
+	expect 0 breakdown -j --file "$dir" -- "$python" "$tmp/locks.py"
+	json '.who == null'
+}
+
 @test "who: the holder of a file lock is in recordings, exports and explain" {
 	locks "$dir/lock" >"$tmp/locks.py"
 	expect 0 record -o "$tmp/r.ios" -- "$python" "$tmp/locks.py"

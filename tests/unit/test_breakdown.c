@@ -2145,6 +2145,8 @@ static const char every_member[] =
 	"\"unseen_before\":208,\"unseen_threads\":204,\"unnamed_cgroups\":205,"
 	"\"unpatterned\":206,"
 	"\"unreaped\":207,"
+	"\"who\":[{\"kind\":\"file_lock\",\"op\":\"lock\",\"count\":3,\"total_ns\":420,"
+	"\"max_ns\":419,\"pid\":421,\"comm\":\"apt\",\"command\":\"apt up\"}],"
 	"\"machine\":{\"ns\":400,\"cpu_ns\":401,\"user_ns\":402,\"system_ns\":403,"
 	"\"iowait_ns\":404,\"steal_ns\":405,\"cpu_some_ns\":406,\"io_some_ns\":null,"
 	"\"io_full_ns\":null,\"memory_some_ns\":409,\"memory_full_ns\":410,"
@@ -2279,6 +2281,82 @@ static void disks_add(struct snapshot *sn)
 	sn->disks_ns = 1000;
 }
 
+static void who_add(struct snapshot *sn, struct who_key key, const char *comm, const char *command,
+		    uint64_t ns)
+{
+	struct who_row *r;
+
+	sn->has_whos = true;
+	sn->whos = realloc(sn->whos, (sn->n_whos + 1) * sizeof(*sn->whos));
+	assert_non_null(sn->whos);
+	r = &sn->whos[sn->n_whos++];
+	*r = (struct who_row){ .key = key, .sums = { 3, ns, ns - 1 } };
+	memcpy(r->key.comm, comm, strnlen(comm, COMM_LEN));
+	if (command)
+		r->command = strdup(command);
+	snapshot_whos_sort(sn);
+}
+
+/* The fixture's operations without times, but for @ns in stratum @st. */
+static void fixture_of(struct fixture *f, enum stratum st, uint64_t ns)
+{
+	fixture_usual(f);
+	for (size_t i = 0; i < f->sn.n_ops; i++) {
+		f->sn.ops[i].total_ns = i ? 0 : ns;
+		memset(f->sn.ops[i].strata, 0, sizeof(f->sn.ops[i].strata));
+	}
+	f->sn.ops[0].strata[st] = ns;
+}
+
+/* Somebody is named who has most of a stratum, and a tenth of all: one process with its command
+ * line, or several of one name. */
+static void the_first_screen_says_who(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.form.detail = 0;
+	fixture_of(&f, ST_SLEEP, 100000000);
+	who_add(&f.sn, (struct who_key){ .pid = 7, .op = OP_LOCK, .who = WHO_FILE_LOCK },
+		"a\x1b[1m", "a\x1b --all", 50000000);
+	print(&f, breakdown_text, &v, 0);
+	assert_has_not(f.text, "waited"); /* a half is not most of it */
+	f.sn.whos[0].sums.total_ns = 51000000;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text,
+		   "\nwaited 51.0 ms for a file lock that a\\x1b[1m had (pid 7): a\\x1b --all\n");
+	/* of the same name */
+	who_add(&f.sn, (struct who_key){ .pid = 7, .op = OP_META, .who = WHO_FILE_LOCK },
+		"a\x1b[1m", NULL, 11000000);
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nwaited 62.0 ms for a file lock that a\\x1b[1m had (pid 7): ");
+	who_add(&f.sn, (struct who_key){ .pid = 8, .op = OP_LOCK, .who = WHO_FILE_LOCK },
+		"a\x1b[1m", NULL, 13000000);
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nwaited 75.0 ms for a file lock that a\\x1b[1m had (2 processes)\n");
+	/* more than there is in the stratum: the time is mostly in others */
+	f.sn.whos[0].sums.total_ns = 90000000;
+	print(&f, breakdown_text, &v, 0);
+	assert_has_not(f.text, "waited");
+	fixture_done(&f);
+	fixture_of(&f, ST_SERVER, 100000000);
+	who_add(&f.sn, (struct who_key){ .pid = 7, .op = OP_META, .who = WHO_SERVER },
+		"kworker/0:1", NULL, 90000000);
+	print(&f, breakdown_text, &v, 0);
+	assert_has_not(f.text, "waited"); /* a kernel thread tells nothing of the server */
+	f.sn.whos[0].command = strdup("bindfs");
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text,
+		   "waited 90.0 ms until kworker/0:1 had answered its request (pid 7): bindfs\n");
+	f.sn.ops[0].strata[ST_DEVICE] = f.sn.ops[0].total_ns = 910000000;
+	f.sn.ops[0].strata[ST_SERVER] = 90000000;
+	f.sn.ops[0].total_ns += 90000000;
+	print(&f, breakdown_text, &v, 0);
+	assert_has_not(f.text, "waited"); /* less than a tenth of all */
+	fixture_done(&f);
+}
+
 static void json_has_every_member(void **state)
 {
 	static const unsigned int bins[][2] = {
@@ -2350,6 +2428,8 @@ static void json_has_every_member(void **state)
 	for (int i = 0; i < MACHINE_FIGURES; i++)
 		f.sn.machine.figure[i] = 401 + i;
 	disks_add(&f.sn);
+	who_add(&f.sn, (struct who_key){ .pid = 421, .op = OP_LOCK, .who = WHO_FILE_LOCK }, "apt",
+		"apt up", 420);
 	f.sn.unnamed_cgroups = 205;
 	f.sn.unpatterned = 206;
 	f.sn.has_unreaped = true;
@@ -2759,6 +2839,7 @@ int main(void)
 		cmocka_unit_test(nothing_seen_is_told),
 		cmocka_unit_test(keys_get_a_line_each),
 		cmocka_unit_test(keys_are_sums_on_the_first_screen),
+		cmocka_unit_test(the_first_screen_says_who),
 		cmocka_unit_test(the_slowest_say_when),
 		cmocka_unit_test(the_slowest_are_shown_in_order),
 		cmocka_unit_test(the_slowest_are_shown_whole),

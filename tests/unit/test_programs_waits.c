@@ -1295,6 +1295,61 @@ static void test_who_a_wait_was_due_to(void **state)
 	assert_who(newest_record(), WHO_WAKER, 140000, "carol");
 }
 
+static const struct who_sums *who_sums_of(const struct ktask *t, u32 op, enum who who)
+{
+	struct who_key key = { .pid = t->t.tgid, .op = op, .who = who };
+
+	memcpy(key.comm, t->t.comm, sizeof(key.comm));
+	return bpf_map_lookup_elem(&who_rows_even, &key);
+}
+
+/* Rows have all waits of 100 us, not only the longest of each operation, and not those of threads
+ * in no operation. A wait that a signal ended was not ended by the holder of the file lock. */
+static void test_rows_of_waits(void **state)
+{
+	const struct who_sums *s;
+	struct ktask carol;
+
+	(void)state;
+	task_init(&carol, 1300, 1303, "carol", 0);
+	conf.who = conf.who_rows = 1;
+	cpu_is(0, &alice);
+	waits_for_lock(0x77, 200000, &bob, 0);
+	waits_for_lock(0x77, 150000, &carol, 0);
+	waits_for_lock(0x77, 300000, &carol, 0x10000);
+	waits_for_lock(0x77, 99999, &bob, 0);
+	sleeps_until(170000, &carol);
+	sys_exit(0);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	waits_for_lock(0x77, 130000, &bob, 0);
+	current_lookup()->op.kind = OP_LOCK;
+	sleeps_until(110000, &carol);
+	alice.t.pending.signal.sig[0] = 1 << 14;
+	sleeps_until(120000, &carol);
+	alice.t.blocked.sig[0] = 1 << 14;
+	sleeps_until(190000, &carol);
+	sys_exit(0);
+	s = who_sums_of(&bob, OP_META, WHO_LOCK);
+	assert_non_null(s);
+	assert_int_equal(s->count, 2);
+	assert_int_equal(s->total_ns, 330000);
+	assert_int_equal(s->max_ns, 200000);
+	assert_int_equal(who_sums_of(&carol, OP_META, WHO_LOCK)->total_ns, 150000);
+	assert_int_equal(who_sums_of(&carol, OP_META, WHO_WAKER)->total_ns, 170000);
+	assert_int_equal(who_sums_of(&carol, OP_LOCK, WHO_FILE_LOCK)->total_ns, 300000);
+	assert_int_equal(who_sums_of(&carol, OP_LOCK, WHO_WAKER)->total_ns, 120000);
+	assert_int_equal(map_count(&who_rows_even), 5);
+	assert_int_equal(live.who_rows_made[0], 5);
+	/* a sleep in no operation, and a row for which there is no room */
+	sleeps_until(230000, &carol);
+	assert_int_equal(map_count(&who_rows_even), 5);
+	map_of(&who_rows_even)->refusals = 1;
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	current_lookup()->op.kind = OP_FSYNC;
+	sleeps_until(230000, &carol);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+}
+
 /* A wait of 1 ms for a CPU is due to the thread that ran for 0.5 ms there last, unless the CPU was
  * idle. */
 static void test_who_ran_instead(void **state)
@@ -1752,6 +1807,7 @@ int main(void)
 		TEST(test_who_held_a_lock),
 		TEST(test_who_ended_a_sleep),
 		TEST(test_who_a_wait_was_due_to),
+		TEST(test_rows_of_waits),
 		TEST(test_who_ran_instead),
 		TEST(test_who_held_a_lock_in_a_namespace),
 		TEST(test_equally_long_waits_for_locks),

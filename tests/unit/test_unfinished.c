@@ -16,13 +16,7 @@
 #include "host/mounts.h"
 #include "trace/unfinished.h"
 
-enum {
-	NOW = 1000,
-	MAP_FD = 77,
-	HASH_FD = 78,
-	SERVED_FD = 79,
-	AGAIN = 2
-};
+enum { NOW = 1000, MAP_FD = 77, HASH_FD = 78, SERVED_FD = 79, AGAIN = 2 };
 
 struct a_task {
 	unsigned char progress, layer, kind, throttled, locked, submitted;
@@ -376,8 +370,8 @@ static void requests_and_faults(void **state)
 	assert_string_equal(sn.unfinished[3].fs, "ext4");
 }
 
-/* An exec counts as it is; a call whose file is not known does not, nor does an operation that is put
- * aside. A sleep in no call counts if it is for storage. */
+/* An exec counts as it is; a call whose file is not known does not, nor does an operation that is
+ * put aside. A sleep in no call counts if it is for storage. */
 static void calls_without_a_file(void **state)
 {
 	static const unsigned char progress[] = { OP_EXECS, OP_BEGUN, OP_RESTARTS, OP_SLEEPS,
