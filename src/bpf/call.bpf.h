@@ -121,6 +121,7 @@ static __always_inline u32 call_desc_by_args(struct pt_regs *regs, u32 nr, u32 d
 		return f.file && mode_wanted(f.mode) ? CALL_DESC(CALL_KIND(desc), FILE_ARG1)
 						     : handle;
 	case OFFSET_SOCKET_PATH:
+	case OFFSET_SOCKET_PARENT:
 		return address_is_path(second) ? CALL_DESC(CALL_KIND(desc), FILE_NONE) : 0;
 	case OFFSET_BPF_PATH:
 		return bpf_has_path(call_arg(regs, 0, compat))

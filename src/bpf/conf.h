@@ -104,26 +104,31 @@ enum call_offset {
 		       * devices; this and the rest have neither offset nor length */
 	OFFSET_DUP, /* dup2: an operation if the second argument is an open file: the call closes it
 		     */
-	OFFSET_OF_MAPPING,  /* munmap: an operation if the mapping is known to have a file */
-	OFFSET_SOCKET_PATH, /* an operation if the second argument is the path of a socket */
-	OFFSET_BPF_PATH,    /* an operation if the first argument is a command with a path */
-	OFFSET_SIGRETURN,   /* never an operation: a signal's handler returns */
+	OFFSET_OF_MAPPING, /* munmap: an operation if the mapping is known to have a file */
+	OFFSET_BPF_PATH,   /* an operation if the first argument is a command with a path */
+	OFFSET_SIGRETURN,  /* never an operation: a signal's handler returns */
 	/* calls by path, without offset: OFFSET_PATH, the number of the argument with the path,
 	 * and bits: the argument before is the descriptor of a directory; the call makes or removes
-	 * the last name of the path */
+	 * the last name of the path; the argument is the address of a socket, and the call an
+	 * operation if this address is a path */
 	OFFSET_HAS_DIRECTORY = 4,
 	OFFSET_MAKES = 8,
 	OFFSET_PATH = 16,
+	OFFSET_SOCKET = 32,
 	OFFSET_PATH_ARG1 = OFFSET_PATH | 1,
 	OFFSET_AT_PATH = OFFSET_PATH | OFFSET_HAS_DIRECTORY | 1,
 	OFFSET_PARENT = OFFSET_PATH | OFFSET_MAKES,
 	OFFSET_PARENT_ARG1 = OFFSET_PARENT | 1,
 	OFFSET_AT_PARENT = OFFSET_PARENT | OFFSET_HAS_DIRECTORY | 1,
 	OFFSET_AT_PARENT_ARG2 = OFFSET_PARENT | OFFSET_HAS_DIRECTORY | 2,
+	OFFSET_SOCKET_PATH = OFFSET_SOCKET | OFFSET_PATH_ARG1,
+	OFFSET_SOCKET_PARENT = OFFSET_SOCKET | OFFSET_PARENT_ARG1,
 };
 
 #define OFFSET_IS_PATH(where)     ((where) >= OFFSET_PATH)
 #define OFFSET_PATH_NUMBER(where) ((where)&3)
+/* Bytes from the address in the argument to the path: a socket's address begins with its family. */
+#define OFFSET_PATH_BEGIN(where) ((where) >> 4 & 2)
 
 /* A file to trace, or a directory: with all files below it in its file system. */
 struct filter_file {

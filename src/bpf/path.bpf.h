@@ -232,7 +232,7 @@ static __always_inline bool call_learn_path(struct pt_regs *regs, u32 where, boo
 	u64 first = call_arg(regs, 0, compat), second = call_arg(regs, 1, compat),
 	    third = call_arg(regs, 2, compat);
 	u32 n = OFFSET_PATH_NUMBER(where);
-	u64 user = !n ? first : n == 1 ? second : third;
+	u64 user = (!n ? first : n == 1 ? second : third) + OFFSET_PATH_BEGIN(where);
 	u32 directory = n == 1 ? first : second;
 
 	if (!(where & OFFSET_HAS_DIRECTORY))

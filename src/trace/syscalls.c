@@ -89,7 +89,7 @@
 	X(uselib, META, NONE, PATH) X(kexec_file_load, META, ARG0, NONE) \
 	X(close_range, CLOSE, ARG0, NONE) X(io_setup, META, NONE, NONE) \
 	X(io_destroy, META, NONE, NONE) X(io_cancel, META, NONE, NONE) \
-	X(io_uring_register, META, NONE, NONE) X(bind, META, BY_ARGS, SOCKET_PATH) \
+	X(io_uring_register, META, NONE, NONE) X(bind, META, BY_ARGS, SOCKET_PARENT) \
 	X(connect, META, BY_ARGS, SOCKET_PATH) X(bpf, META, BY_ARGS, BPF_PATH) \
 	X(inotify_add_watch, META, NONE, PATH_ARG1) X(fanotify_mark, META, NONE, NONE) \
 	X(pivot_root, META, NONE, NONE) X(mount_setattr, META, NONE, AT_PATH) \

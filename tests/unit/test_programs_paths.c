@@ -8,7 +8,14 @@
 #include "kernel/machine.h"
 
 enum { EXT4_DEV = 8 << MINOR_BITS | 1, XFS_DEV = 8 << MINOR_BITS | 17 };
-enum { NR_EXECVE = 59, NR_UNLINK = 87, NR_NEWFSTATAT = 262, CWD = -100 };
+enum {
+	NR_CONNECT = 42,
+	NR_BIND = 49,
+	NR_EXECVE = 59,
+	NR_UNLINK = 87,
+	NR_NEWFSTATAT = 262,
+	CWD = -100
+};
 enum { NO_ENT = -2, ACCES = -13 };
 
 static struct kfile ext4, xfs;
@@ -27,11 +34,14 @@ static int start(void **state)
 		[NR_EXECVE] = CALL_DESC(OP_EXEC, FILE_RESULT),
 		[NR_UNLINK] = CALL_DESC(OP_META, FILE_NONE),
 		[NR_NEWFSTATAT] = CALL_DESC(OP_META, FILE_NONE),
+		[NR_CONNECT] = CALL_DESC(OP_META, FILE_BY_ARGS),
+		[NR_BIND] = CALL_DESC(OP_META, FILE_BY_ARGS),
 	};
 	unsigned short where[CALL_MAX] = {
 		[NR_STAT] = OFFSET_PATH,          [NR_OPEN] = OFFSET_AT_PATH,
 		[NR_EXECVE] = OFFSET_PATH,        [NR_UNLINK] = OFFSET_PARENT,
-		[NR_NEWFSTATAT] = OFFSET_AT_PATH,
+		[NR_NEWFSTATAT] = OFFSET_AT_PATH, [NR_CONNECT] = OFFSET_SOCKET_PATH,
+		[NR_BIND] = OFFSET_SOCKET_PARENT,
 	};
 
 	(void)state;
@@ -123,6 +133,28 @@ static void test_found(void **state)
 	found();
 	assert_int_equal(ops_counted(OP_META, NULL).count, 2);
 	assert_int_equal(lost_all(), 0);
+}
+
+/* The path of a socket stands in its address, behind two bytes. */
+static void test_sockets(void **state)
+{
+	static const struct {
+		unsigned short family;
+		char path[30];
+	} address = { 1, "d/.//mnt/file" };
+
+	(void)state;
+	sys_enter(NR_CONNECT, 3, (u64)&address, sizeof(address), 0);
+	walk_is(address.path, &ext4.dentry, address.path + 9, 1013);
+	found();
+	ended(-11 /* EAGAIN */, "/mnt/file", EXT4_DEV, 23);
+	/* without a look-up, the path as given */
+	sys_enter(NR_CONNECT, 3, (u64)&address, sizeof(address), 0);
+	ended(0, "/mnt/d/mnt/file", EXT4_DEV, 0);
+	sys_enter(NR_BIND, 3, (u64)&address, sizeof(address), 0);
+	walk_is(address.path, &ext4.root, address.path + 9, 1009);
+	found();
+	ended(0, "/mnt/file", EXT4_DEV, 0);
 }
 
 /* Calls that make or remove a name: it is below the directory that was found, also if both have the
@@ -316,6 +348,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_found, start, machine_stop),
+		cmocka_unit_test_setup_teardown(test_sockets, start, machine_stop),
 		cmocka_unit_test_setup_teardown(test_parent, start, machine_stop),
 		cmocka_unit_test_setup_teardown(test_missing, start, machine_stop),
 		cmocka_unit_test_setup_teardown(test_refused, start, machine_stop),
