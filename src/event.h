@@ -152,7 +152,9 @@ _Static_assert(ST_N <= 32, "sets of strata have 32 bits");
 	ROW(8, SERVER, "server", "until", "had answered its request", "", 1 << ST_SERVER)          \
 	ROW(9, FREEZER, "freezer", "for a frozen cgroup until", "thawed it",                       \
 	    "__refrigerator do_freezer_trap", 1 << ST_SLEEP)                                       \
-	ROW(10, WAKER, "waker", "until", "woke it", "", 1 << ST_SLEEP)
+	ROW(10, WAKER, "waker", "until", "woke it", "", 1 << ST_SLEEP)                             \
+	ROW(11, DIRTIER, "dirtier", "for dirty data, most of which", "had written", "",            \
+	    1 << ST_THROTTLE)
 /* clang-format on */
 
 #define WHO_ID(number, id, ...) WHO_##id = (number),

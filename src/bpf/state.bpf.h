@@ -153,7 +153,7 @@ struct op {
 	struct file_info file;
 	u64 offset, len;
 	int fd;      /* only with sent_ops */
-	u64 lock;    /* address of the kernel lock, if @locked */
+	u64 lock;    /* address of the kernel lock, if @locked; of the backing device, if @pauses */
 	u64 lock_ns; /* the longest wait for a lock, if NOTED_LOCK; for a record */
 	struct waker lock_holder;
 	u64 helped_ns; /* the longest sleep that @helper ended, if NOTED_HELPER; for a record */
@@ -803,6 +803,27 @@ struct {
 	__type(key, struct who_key);
 	__type(value, struct who_sums);
 } who_rows_even SEC(".maps"), who_rows_odd SEC(".maps");
+
+/* With conf.who: pages that a process made dirty on one backing device, in one window of time, as
+ * balance_dirty_pages() counts them. The processes' own threads write. */
+struct dirtied_key {
+	u64 bdi; /* struct backing_dev_info */
+	u32 pid;
+	u32 window;
+};
+
+struct dirtied {
+	u64 pages;
+	u64 start;            /* of the thread's last stay in balance_dirty_pages(), jiffies */
+	struct waker dirtier; /* the last of the process's threads */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct dirtied_key);
+	__type(value, struct dirtied);
+} dirtied_pages SEC(".maps");
 
 /* The rows of servers, of the even and of the odd epoch. */
 struct {

@@ -431,19 +431,30 @@ int on_cgroup_made(u64 *ctx)
 SEC("?tp_btf/balance_dirty_pages")
 int on_throttle(u64 *ctx)
 {
+	u64 arg = CONF(arg_pause), bdi = 0, pages = 0, start = 0;
 	struct task_state *t;
-	u64 arg = CONF(arg_pause);
 	long pause = 0;
 
-	if (arg == 6)
+	if (arg == 6) {
+		pages = CTX(4);
 		pause = CTX(6);
-	else if (arg == 10)
+		start = CTX(7);
+	} else if (arg == 10) {
+		pages = CTX(8);
 		pause = CTX(10);
+		start = CTX(11);
+	}
+	if (CONF(who)) {
+		bdi = (u64)BPF_CORE_READ((struct bdi_writeback *)CTX(0), bdi);
+		dirtied_note(bdi, pages, start, bpf_ktime_get_ns());
+	}
 	if (pause <= 0)
 		return 0;
 	t = current_lookup();
-	if (t && t->op.stage)
+	if (t && t->op.stage) {
 		t->op.pauses = 1;
+		t->op.lock = bdi;
+	}
 	return 0;
 }
 

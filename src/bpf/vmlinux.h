@@ -123,6 +123,12 @@ struct task_struct {
 	unsigned in_iowait : 1;
 };
 
+struct backing_dev_info;
+
+struct bdi_writeback {
+	struct backing_dev_info *bdi;
+};
+
 struct css_set {
 	struct cgroup *dfl_cgrp;
 };

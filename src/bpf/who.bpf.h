@@ -4,7 +4,8 @@
  * Each operation keeps its longest such wait, in its entry of op_segments.
  *
  * A wait for a CPU is due to the thread that ran there last for RUN_LEAST_NS, not to one that ran
- * for some microseconds just before the switch.
+ * for some microseconds just before the switch. A sleep in balance_dirty_pages() is due to the
+ * process that made most pages dirty.
  *
  * Writers: the CPU that switches to the operation's thread. A record is made by the thread itself,
  * or by this CPU after the switch.
@@ -84,7 +85,7 @@ static __always_inline u32 who_of_sleep(const struct task_state *t, u64 wake, u6
 
 	*ret_ns = slept;
 	if (op->pauses)
-		return WHO_NONE;
+		return WHO_DIRTIER;
 	if (op->locked)
 		return op->locked == LOCKED_FROZEN ? WHO_FREEZE : WHO_LOCK;
 	if (w->helped) {
@@ -101,6 +102,94 @@ static __always_inline u32 who_of_sleep(const struct task_state *t, u64 wake, u6
 		return WHO_FILE_LOCK;
 	list = op_list_find(op);
 	return list ? who_at(list->slept_at) : WHO_WAKER;
+}
+
+/*
+ * Who had most dirty pages written on a device. The kernel lets all writers sleep, those who write
+ * much and those who write little. Each stay of a thread in balance_dirty_pages() tells how many
+ * pages it has made dirty since the last one. A process that made most of the pages on a device,
+ * in this window of time or in the one before, is the one for whom all wait.
+ */
+enum { DIRTY_WINDOW_BITS = 32 /* of a clock in ns: 4.3 s */, DIRTY_SLOTS = 64 };
+
+/* The device @bdi in window @window and in the one before. Threads in balance_dirty_pages() write
+ * on any CPU; a lost update makes a figure somewhat smaller. */
+struct dirty_device {
+	u64 bdi;
+	u32 window;
+	u32 pid, pid_before; /* who made most pages dirty */
+	u32 pad;
+	u64 most, most_before; /* pages of this process */
+	u64 all, all_before;   /* pages of all */
+};
+
+static struct dirty_device dirty_devices[DIRTY_SLOTS] SEC(MORE_VARIABLES);
+
+static __always_inline struct dirty_device *dirty_device(u64 bdi)
+{
+	return &dirty_devices[bdi / 1024 % DIRTY_SLOTS];
+}
+
+/* The window of @now begins for @d: the last one is the one before, if it was. */
+static __always_inline void dirty_window(struct dirty_device *d, u64 bdi, u32 window)
+{
+	bool next = d->bdi == bdi && d->window + 1 == window;
+
+	d->pid_before = next ? d->pid : 0;
+	d->most_before = next ? d->most : 0;
+	d->all_before = next ? d->all : 0;
+	d->pid = d->most = d->all = 0;
+	d->bdi = bdi;
+	d->window = window;
+}
+
+/* Current has made @pages pages of @bdi dirty when its stay begins at @start. It is told again and
+ * again during one stay. */
+GLOBAL int dirtied_note(u64 bdi, u64 pages, u64 start, u64 now)
+{
+	struct dirty_device *d = dirty_device(bdi);
+	struct dirtied_key key = { .bdi = bdi, .window = now >> DIRTY_WINDOW_BITS };
+	struct dirtied *of;
+
+	if (!CONF(who))
+		return 0;
+	key.pid = current_pid_tgid() >> 32;
+	if (d->bdi != bdi || d->window != key.window)
+		dirty_window(d, bdi, key.window);
+	of = bpf_map_lookup_elem(&dirtied_pages, &key);
+	if (!of) {
+		bpf_map_update_elem(&dirtied_pages, &key, zeroes, BPF_NOEXIST);
+		of = bpf_map_lookup_elem(&dirtied_pages, &key);
+	}
+	if (!of || (of->start == start && of->dirtier.tid == (u32)current_pid_tgid()))
+		return 0;
+	waker_note(&of->dirtier, 0);
+	of->start = start;
+	of->pages += pages;
+	d->all += pages;
+	if (of->pages > d->most || d->pid == key.pid) {
+		d->most = of->pages;
+		d->pid = key.pid;
+	}
+	return 0;
+}
+
+/* Who made most pages of @bdi dirty, or NULL if nobody made more than half of them. */
+static __always_inline struct waker *dirtier_find(u64 bdi, u64 now)
+{
+	struct dirty_device *d = dirty_device(bdi);
+	struct dirtied_key key = { .bdi = bdi, .window = d->window };
+	bool before = d->all_before > d->all;
+	struct dirtied *of;
+
+	if (d->bdi != bdi || (u32)(now >> DIRTY_WINDOW_BITS) - d->window > 1)
+		return NULL;
+	key.window -= before;
+	key.pid = before ? d->pid_before : d->pid;
+	if (2 * (before ? d->most_before : d->most) <= (before ? d->all_before : d->all))
+		return NULL;
+	of = bpf_map_lookup_elem(&dirtied_pages, &key);
+	return of && of->dirtier.tid ? &of->dirtier : NULL;
 }
 
 /* Adds a wait of @ns in @op to the row of @by, to whom it was due as @who says. */
@@ -142,6 +231,7 @@ static __always_inline bool signal_has_come(const struct task_struct *task)
 /* Notes who ended the sleep of @t at @wake, if no wait was longer. */
 GLOBAL int who_of_sleep_note(struct task_state *t, u64 wake)
 {
+	const struct waker *thread;
 	struct sent_by *by;
 	u32 who;
 	u64 ns;
@@ -149,17 +239,18 @@ GLOBAL int who_of_sleep_note(struct task_state *t, u64 wake)
 	if (!t || !CONF(who))
 		return 0;
 	who = who_of_sleep(t, wake, &ns);
-	if (!who || ns < WHO_LEAST_NS)
+	thread = who == WHO_DIRTIER ? dirtier_find(t->op.lock, wake) : &t->waking.waker;
+	if (!who || ns < WHO_LEAST_NS || !thread || !thread->tid)
 		return 0;
 	if (CONF(who_rows))
-		who_row_add(&t->op, &t->waking.waker,
+		who_row_add(&t->op, thread,
 			    who == WHO_FILE_LOCK && signal_has_come((void *)t->task) ? WHO_WAKER
 										     : who,
 			    ns);
 	by = who_place(&t->op, ns);
 	if (!by)
 		return 0;
-	by->thread = t->waking.waker;
+	by->thread = *thread;
 	by->thread.who = who;
 	return 0;
 }
@@ -169,11 +260,11 @@ static __always_inline void who_note(struct task_state *t, struct task_struct *p
 {
 	struct op_list *list;
 
-	if (!t->waking.waker.tid)
+	if (!t->waking.waker.tid && !t->op.pauses)
 		return;
 	/* the key is no copy: on_sched_switch() has no stack left for one */
 	list = CONF(segments) ? bpf_map_lookup_elem(&op_segments, &t->op.segments) : NULL;
-	if (list && !t->op.locked && !t->waking.helped && !t->waking.completed)
+	if (list && !t->op.pauses && !t->op.locked && !t->waking.helped && !t->waking.completed)
 		bpf_get_task_stack(p, list->slept_at, sizeof(list->slept_at), 0);
 	who_of_sleep_note(t, wake);
 }

@@ -268,7 +268,9 @@ static const struct member who_kind_members[] = {
 		  "the CPU; scanner: it answered fanotify; freeze, freezer: it thawed the file "
 		  "system, or the cgroup; userfault: it supplied the memory; helper: a kernel "
 		  "thread which worked for it; server: it answered the request; waker: it woke "
-		  "the thread, for another reason",
+		  "the thread, for another reason; dirtier: it had written most of the dirty data "
+		  "on "
+		  "the device, so that the kernel lets all who write wait",
 	  .words = &who_words },
 	{}
 };

@@ -33,6 +33,7 @@ enum {
 	HELPER_ROWS = 8192,
 	WHY_ROWS = 4096,
 	WHO_ROWS = 1024,
+	DIRTIED = 1024, /* processes; new entries replace the oldest */
 	DISKS_WITH_SLOTS = ROW_SLOTS / 4,
 	SERVER_REQUESTS = 2048, /* in flight */
 	RPC_PLACES = 4096,      /* the same of NFS, and places of such requests */
@@ -154,6 +155,8 @@ static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, 
 		return sc->sites;
 	if (!strncmp(name, "who_rows", strlen("who_rows")))
 		return c->who_rows;
+	if (!strcmp(name, "dirtied_pages"))
+		return c->who;
 	if (!strcmp(name, "server_requests"))
 		return sc->layer == LAYER_OPS;
 	if (!strncmp(name, "server_rows", strlen("server_rows")) || !strcmp(name, "server_slots"))
@@ -305,6 +308,8 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 		resize(obj, "who_rows_even", WHO_ROWS);
 		resize(obj, "who_rows_odd", WHO_ROWS);
 	}
+	if (c->who)
+		resize(obj, "dirtied_pages", DIRTIED);
 	if (c->access_slots)
 		accesses_resize(c, obj);
 	if (sc->by == BY_CGROUP)

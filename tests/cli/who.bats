@@ -130,6 +130,47 @@ mount_own() {
 	json '.slowest[0] | .who.kind == "freeze" and .who.comm == "fsfreeze" and .who.wait_ns > 200000000' "$tmp/out"
 }
 
+@test "who: a writer that waits for dirty pages names the process that made most of them" {
+	local hog bdi
+	mount_own
+	bdi=/sys/class/bdi/$(stat -c %Hd:%Ld "$dir/m")
+	[[ -w $bdi/strict_limit && -w $bdi/max_ratio_fine ]] || skip "this kernel has no limit for one device"
+	echo 1000 >"$bdi/max_ratio_fine" # 0.1 % of the limit for dirty pages
+	echo 1 >"$bdi/strict_limit"
+	"$python" -c 'import os, sys
+open("/proc/self/comm", "w").write("hog")
+f = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+while True:
+    for i in range(32): os.pwrite(f, b"x" * (1 << 20), i << 20)' "$dir/m/hog" 3>&- &
+	hog=$!
+	wait_until test -s "$dir/m/hog"
+	cat >"$tmp/victim.py" <<-'END'
+		import os, sys, time
+		f = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+		for i in range(211):
+		    os.pwrite(f, b"x" * (1 << 16), i << 16)
+		    time.sleep(0.005)
+	END
+	# the victim is not let wait each time
+	throttled() {
+		"$iostrata" breakdown -j -- "$python" "$tmp/victim.py" "$dir/m/victim" >"$tmp/live" 2>"$tmp/said" &&
+			jq -e '.strata.throttle > 1000000' "$tmp/live"
+	}
+	wait_until throttled
+	json '.strata.throttle as $all | [.who[] | select(.kind == "dirtier")] |
+		(map(select(.comm == "hog" and .op == "write").total_ns) | add) > 0.8 * $all and
+		(map(.total_ns) | add) <= $all' "$tmp/live"
+	recorded() {
+		"$iostrata" record --force -o "$tmp/r.ios" -- "$python" "$tmp/victim.py" "$dir/m/victim" 2>"$tmp/said" &&
+			"$iostrata" report -j --slowest 1 --op write "$tmp/r.ios" >"$tmp/stored" &&
+			jq -e '.strata.throttle > 1000000' "$tmp/stored"
+	}
+	wait_until recorded
+	json '.who | any(.kind == "dirtier" and .comm == "hog")' "$tmp/stored"
+	kill "$hog"
+	wait "$hog" || true
+}
+
 @test "who: the thread that ran on the CPU instead is named" {
 	local hog
 	taskset -c 0 "$python" -c 'open("/proc/self/comm", "w").write("hog")

@@ -1350,6 +1350,53 @@ static void test_rows_of_waits(void **state)
 	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
 }
 
+/* @t stays in balance_dirty_pages() since @start, after @pages pages. */
+static void dirties(struct ktask *t, struct bdi_writeback *wb, u64 pages, u64 start)
+{
+	u64 ctx[8] = { (u64)wb, [4] = pages, [6] = 1, [7] = start };
+
+	cpu_is(0, t);
+	on_throttle(ctx);
+}
+
+/* The process that made most pages dirty on a device is the one for whom all wait, in this window
+ * of time or in the one before. A stay counts once, however often it is told. */
+static void test_who_made_pages_dirty(void **state)
+{
+	struct backing_dev_info *bdis = (void *)0x10000;
+	struct bdi_writeback wb = { bdis }, other = { (void *)0x20400 };
+	struct ktask carol;
+
+	(void)state;
+	task_init(&carol, 1300, 1303, "carol", 0);
+	conf.who = conf.who_rows = 1;
+	conf.arg_pause = 6;
+	tick((1ULL << 32) - machine.now % (1ULL << 32));
+	dirties(&carol, &wb, 60, 1);
+	dirties(&bob, &wb, 50, 2);
+	dirties(&bob, &wb, 50, 2);
+	dirties(&bob, &other, 500, 3);
+	dirties(&alice, &wb, 3, 4);
+	sleeps(&alice, 0);
+	tick(200000);
+	wakes_up(&bob, 1, &alice, 0x10000); /* the timer's interrupt */
+	runs(&alice, 0);
+	assert_int_equal(who_sums_of(&carol, OP_META, WHO_DIRTIER)->total_ns, 200000);
+	assert_int_equal(map_count(&who_rows_even), 1);
+	/* the next window has three pages, the one before 113 */
+	tick(1ULL << 32);
+	dirties(&alice, &wb, 3, 5);
+	sleeps_until(300000, &carol);
+	assert_int_equal(who_sums_of(&carol, OP_META, WHO_DIRTIER)->total_ns, 500000);
+	/* nobody made more than half */
+	tick(1ULL << 33);
+	dirties(&bob, &wb, 5, 6);
+	dirties(&carol, &wb, 5, 7);
+	dirties(&alice, &wb, 5, 8);
+	sleeps_until(300000, &carol);
+	assert_int_equal(map_count(&who_rows_even), 1);
+}
+
 /* A wait of 1 ms for a CPU is due to the thread that ran for 0.5 ms there last, unless the CPU was
  * idle. */
 static void test_who_ran_instead(void **state)
@@ -1808,6 +1855,7 @@ int main(void)
 		TEST(test_who_ended_a_sleep),
 		TEST(test_who_a_wait_was_due_to),
 		TEST(test_rows_of_waits),
+		TEST(test_who_made_pages_dirty),
 		TEST(test_who_ran_instead),
 		TEST(test_who_held_a_lock_in_a_namespace),
 		TEST(test_equally_long_waits_for_locks),

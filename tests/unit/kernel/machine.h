@@ -127,6 +127,7 @@ static void maps_of_rows(void)
 	MAP(thread_names_odd, 64);
 	MAP(site_rows_even, 64);
 	MAP(who_rows_even, 64);
+	MAP(dirtied_pages, 64);
 	MAP(site_rows_odd, 64);
 	MAP(helper_rows_even, 64);
 	MAP(helper_rows_odd, 64);
