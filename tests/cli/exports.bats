@@ -174,7 +174,7 @@ teardown() {
 	(($(stat -c %s "$tmp/long/trace.speedscope.json") < 100000))
 }
 
-@test "speedscope opens its own format without complaint" {
+@test "speedscope opens its own format, and a profile for pprof, without complaint" {
 	chromium=$(type -p chromium || type -p chromium-browser || type -p google-chrome) || skip "no Chromium"
 	said=$(tests/engines speedscope 2>&1) || skip "${said##*$'\n'}"
 	"$records" -o -g 1000 "$tmp/a.ios" 2003
@@ -185,6 +185,12 @@ teardown() {
 		"$tmp/t/trace.speedscope.json" >"$tmp/json"
 	cat "$tmp/json"
 	command jq -e --argjson n "$profiles" '.profiles == $n and .complaints == []' "$tmp/json"
+	# and a profile for pprof, which is one
+	"$records" -t -g 100 "$tmp/b.ios" 2003
+	expect 0 export "$tmp/b.ios" --to pprof -o "$tmp/p"
+	CHROMIUM=$chromium timeout $((90 * $(patience))) node tests/speedscope.mjs build/engines/speedscope/node_modules \
+		"$tmp/p/profile.pb.gz" >"$tmp/json"
+	command jq -e '.title == "profile.pb.gz - speedscope" and .complaints == []' "$tmp/json"
 }
 
 @test "chrome: speedscope shows each thread, and its slices nest" {
