@@ -25,6 +25,7 @@
 #include "export/fio.h"
 #include "export/otf2.h"
 #include "export/parquet_tables.h"
+#include "export/speedscope.h"
 #include "host/filenames.h"
 #include "host/mounts.h"
 
@@ -913,10 +914,81 @@ static void losses_have_a_row_each(void **state)
 	assert_int_equal(tabled(files, 2, false).rows[TABLE_LOSSES], 1 + 2);
 }
 
+/* A damaged or odd recording: of one thread, two reads overlap, and a third follows. */
+static void overlapping_reads(struct writer *w)
+{
+	add(w, 1, OP_READ, 2000, 2300);
+	add(w, 1, OP_READ, 2100, 2200);
+	add(w, 1, OP_READ, 2250, 2350);
+	add(w, 1, OP_READ, 2400, 2503);
+	add(w, 2, OP_READ, 2100, 2200);
+}
+
+/* Checks that the frames of a profile nest. Returns the time in its outermost frames. */
+static int64_t frames_nest(const json_t *events)
+{
+	int64_t at = 0, began = 0, sum = 0, frames[8];
+	size_t i, depth = 0;
+	json_t *e;
+
+	json_array_foreach(events, i, e)
+	{
+		int64_t now = json_integer_value(json_object_get(e, "at"));
+		int64_t frame = json_integer_value(json_object_get(e, "frame"));
+
+		assert_true(now >= at);
+		at = now;
+		if (*json_string_value(json_object_get(e, "type")) == 'O') {
+			began = depth ? began : at;
+			assert_true(depth < 8);
+			frames[depth++] = frame;
+			continue;
+		}
+		assert_true(depth > 0);
+		assert_int_equal(frames[--depth], frame);
+		sum += depth ? 0 : at - began;
+	}
+	assert_int_equal(depth, 0);
+	return sum;
+}
+
+static void frames_of_overlapping_calls_nest(void **state)
+{
+	char dir[] = "/tmp/test_export.XXXXXX", path[64];
+	FILE *f = recording_of(overlapping_reads);
+	struct speedscope_counts counts = {};
+	int64_t in_order = 0, apart = 0;
+	struct reason why = {};
+	json_t *j, *p;
+	size_t i;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(speedscope_export(f, "it", dir, 1000, call_name, &counts, &why), 0);
+	snprintf(path, sizeof(path), "%s/trace.speedscope.json", dir);
+	j = json_load_file(path, 0, NULL);
+	assert_non_null(j);
+	json_array_foreach(json_object_get(j, "profiles"), i, p)
+	{
+		if (strstr(json_string_value(json_object_get(p, "name")), ", overlapping"))
+			apart += json_integer_value(json_object_get(p, "endValue"));
+		else
+			in_order += frames_nest(json_object_get(p, "events"));
+	}
+	assert_int_equal(counts.ops, 5);
+	assert_int_equal(in_order + apart, 300 + 100 + 100 + 103 + 100);
+	assert_true(apart >= 100 && in_order >= 103 + 100);
+	json_decref(j);
+	unlink(path);
+	assert_int_equal(rmdir(dir), 0);
+	fclose(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_long_trace_is_split),
+		cmocka_unit_test(frames_of_overlapping_calls_nest),
 		cmocka_unit_test(handles),
 		cmocka_unit_test(calls_about_descriptors),
 		cmocka_unit_test(requests_in_flight),

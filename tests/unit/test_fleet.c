@@ -121,6 +121,38 @@ static void one_burst_is_no_bad_host(void **state)
 	fleet_done(&f);
 }
 
+/* So few slow operations are chance, however alike the hosts of a model are: 10 of 28 on 5 of 23
+ * hosts. Ten times as many are not. */
+static void few_slow_operations_are_no_bad_model(void **state)
+{
+	(void)state;
+	for (unsigned int times = 1; times <= 10; times += 9) {
+		struct fleet f = {};
+		char name[16];
+
+		for (unsigned int i = 0; i < 23; i++) {
+			unsigned int every = i < 5 ? 500 : 1000;
+			struct fleet_host *h;
+
+			snprintf(name, sizeof(name), "h%u", i);
+			h = fleet_host(&f, name);
+			assert_non_null(h);
+			for (unsigned int op = 0; op < 1000 * times; op++)
+				fleet_host_count(h, op % every == 43 * i % every);
+			assert_int_equal(
+				fleet_cell_add(h, fleet_value(&f, FLEET_MODEL, i < 5 ? "X" : "Y"),
+					       h->n, h->slow),
+				0);
+			f.sums.n += h->n;
+			f.sums.n_slow += h->slow;
+		}
+		assert_int_equal(f.sums.n_slow, 28 * times);
+		assert_int_equal(fleet_judge(&f), 0);
+		assert_int_equal(f.n_findings, times == 10);
+		fleet_done(&f);
+	}
+}
+
 /* What only the bad host has, and what the hosts of a bad model also have, is told with them. */
 static void confounded_properties_are_told(void **state)
 {
@@ -269,6 +301,7 @@ int main(void)
 		cmocka_unit_test(bad_cgroup_is_found_within_hosts),
 		cmocka_unit_test(equal_hosts_have_no_finding),
 		cmocka_unit_test(one_burst_is_no_bad_host),
+		cmocka_unit_test(few_slow_operations_are_no_bad_model),
 		cmocka_unit_test(confounded_properties_are_told),
 		cmocka_unit_test(too_few_hosts_are_not_judged),
 		cmocka_unit_test(operations_count_once_for_a_value),

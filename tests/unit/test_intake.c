@@ -267,6 +267,55 @@ static void segments_are_no_more_than_the_record_has(void **state)
 	end(&f);
 }
 
+/* Intake: a wait of another operation is left out, as is one for nobody. */
+static void waits_have_somebody_to_whom_they_were_due(void **state)
+{
+	static const struct {
+		unsigned int who, tid, op;
+		uint64_t start_ns;
+		int64_t ret;
+		unsigned int stored, stored_op;
+	} cases[] = {
+		{ WHO_LOCK, 77, OP_WRITE, 1000, 0, WHO_LOCK, OP_WRITE },
+		{ WHO_FILE_LOCK, 77, OP_N, 1000, 0, WHO_FILE_LOCK, OP_NONE },
+		{ WHO_FILE_LOCK, 77, OP_NONE, 1000, -4, WHO_WAKER, OP_NONE },
+		{ WHO_LOCK, 77, OP_WRITE, 1001, 0, WHO_NONE, 0 },
+		{ WHO_LOCK, 0, OP_WRITE, 1000, 0, WHO_NONE, 0 },
+		{ WHO_N, 77, OP_WRITE, 1000, 0, WHO_NONE, 0 },
+	};
+	enum { N = sizeof(cases) / sizeof(*cases) };
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (size_t i = 0; i < N; i++) {
+		struct sent_op_ordered sent = {
+			.waited = an_op(),
+			.by = { 10007,
+				cases[i].start_ns,
+				{ 70, cases[i].tid, cases[i].op, .who = cases[i].who } },
+		};
+
+		sent.waited.op.what = SENT_OP_ORDERED;
+		sent.waited.op.ret = cases[i].ret;
+		strcpy(sent.by.thread.comm, "owner");
+		intake_record(&f.in, &sent, offsetof(struct sent_op_ordered, segments.at));
+	}
+	read_back(&f);
+	assert_int_equal(f.n, N);
+	for (size_t i = 0; i < N; i++) {
+		const struct stored_op *op = &f.events[i].op;
+		const struct catalog_thread *t = catalog_thread(&f.rec.catalog, op->who_thread);
+
+		assert_int_equal(op->who, cases[i].stored);
+		assert_int_equal(op->who_ns, cases[i].stored ? 10007 : 0);
+		assert_int_equal(op->who_op, cases[i].stored_op);
+		assert_int_equal(!!op->who_thread, cases[i].stored != WHO_NONE);
+		assert_true(!op->who_thread || (t->pid == 70 && !strcmp(t->comm, "owner")));
+	}
+	end(&f);
+}
+
 /* An operation that differs from the one before in some way, often in nothing but its times. */
 static struct sent_op another_op(struct sent_op op, unsigned int i)
 {
@@ -770,6 +819,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(processes_have_command_lines),
+		cmocka_unit_test(waits_have_somebody_to_whom_they_were_due),
 		cmocka_unit_test(names_are_dropped_with_their_records),
 		cmocka_unit_test(operations_are_as_they_were_sent),
 		cmocka_unit_test(segments_are_no_more_than_the_record_has),
