@@ -18,6 +18,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -425,6 +427,67 @@ static void the_deputy(void **state)
 	assert_int_equal(got.table.number, 0);
 	stack_deputy_end(&d);
 	assert_int_equal(stack_deputy_ask(&d, &of), -EPIPE);
+}
+
+/* An answer as `src/run/stack_deputy.c` has it. */
+struct forged {
+	unsigned int about;
+	struct unwind_key key;
+	unsigned int number;
+	enum stack_file_state state;
+	char path[FRAME_TEXT];
+	size_t n;
+};
+
+static unsigned int answers_taken;
+
+static void on_forged(void *arg, const struct stack_table *t)
+{
+	(void)arg;
+	assert_int_equal(t->number, STACK_FILES - 1);
+	assert_int_equal(t->path[FRAME_TEXT - 1], '\0');
+	answers_taken++;
+}
+
+/* A deputy reads hostile files. One that was taken over can neither number a file beyond the table,
+ * nor make the tool wait for more rows than a table has. */
+static void a_deputy_that_was_taken_over_is_ended(void **state)
+{
+	static const struct {
+		unsigned int number;
+		size_t n;
+		int result;
+	} cases[] = {
+		{ STACK_FILES - 1, 0, 0 },
+		{ STACK_FILES, 0, -EPIPE },
+		{ ~0U, 0, -EPIPE },
+		{ STACK_FILES - 1, UNWIND_ROWS, 0 }, /* the rows are still to come */
+		{ STACK_FILES - 1, UNWIND_ROWS + 1, -EPIPE },
+	};
+
+	(void)state;
+	answers_taken = 0;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct forged a = { .number = cases[i].number, .n = cases[i].n };
+		struct stack_deputy d = {};
+		int ends[2];
+
+		memset(a.path, 'x', sizeof(a.path));
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+		d.fd = ends[0];
+		d.pid = fork();
+		if (!d.pid) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL); /* if a check fails */
+			pause();
+			_exit(0);
+		}
+		assert_int_equal(write(ends[1], &a, sizeof(a)), sizeof(a));
+		assert_int_equal(stack_deputy_tables(&d, on_forged, NULL), cases[i].result);
+		assert_int_equal(d.pid > 0, !cases[i].result);
+		stack_deputy_end(&d);
+		close(ends[1]);
+	}
+	assert_int_equal(answers_taken, 1);
 }
 
 /* Nobody waits for the other one if questions are more than the sockets hold. */
@@ -918,6 +981,7 @@ int main(void)
 		cmocka_unit_test(the_key_of_a_file),
 		cmocka_unit_test(hostile_files),
 		cmocka_unit_test(the_deputy),
+		cmocka_unit_test(a_deputy_that_was_taken_over_is_ended),
 		cmocka_unit_test(the_deputy_is_asked_too_much),
 		cmocka_unit_test(a_dead_deputy_has_no_names),
 		cmocka_unit_test(own_code_is_known),
