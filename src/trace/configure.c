@@ -131,14 +131,14 @@ static void conf_set_symbols(struct bpf_conf *c, const struct session_conf *sc, 
 {
 	FILE *symbols;
 
-	if (!(plan_asked(sc) & (ASK_QUEUED | ASK_HUNG)) && !c->segments)
+	if (!(plan_asked(sc) & ASK_QUEUED) && !c->segments)
 		return;
 	symbols = kallsyms_open();
 	if (symbols)
 		fclose(symbols);
 	if (plan_asked(sc) & ASK_QUEUED)
 		conf_set_completes(c, f);
-	if (plan_asked(sc) & ASK_HUNG)
+	if (plan_asked(sc) & ASK_HUNG) /* not worth reading all symbols for this alone */
 		c->connect_from =
 			kallsyms_cached_range("unix_wait_for_peer", (uint64_t *)&c->connect_to);
 	if (c->segments)

@@ -229,7 +229,8 @@ if not os.fork():
     for i in range(3):
         other = socket.socket(socket.AF_UNIX)
         other.connect(sys.argv[1])
-sys.stdin.read()' "$dir/socket" <"$dir/hold" 3>&- &
+sys.stdin.read()' "$dir/socket" <"$dir/hold" 3>&- 8>&- &
+	spawned+=("$!")
 	wait_until sleeps_in unix_wait_for_peer
 }
 
@@ -242,7 +243,7 @@ sleeps_in() { grep -qs "^$1" /proc/*/wchan; }
 	mkdir "$dir/back" "$dir/fuse"
 	cp "$(type -P true)" "$dir/back/prog"
 	connects
-	start breakdown -j
+	start breakdown -j --slowest 1
 	finish INT
 	json '.in_progress_before | map(select(.comm == "waiter" and .call == "connect" and .op == "meta"
 		and .what == "the unix socket\u0027s other end")) | length == 1' "$tmp/out"
