@@ -498,6 +498,26 @@ enum { STACK_FRAMES = 64 };
 #define STACK_FILES             4096 /* numbers of files are below */
 
 /*
+ * A frame of Python: where the code object is, in 16 bytes, and the place of the instruction in it,
+ * in 2 bytes. STACK_PYTHON_PLACES: the place does not fit.
+ */
+#define STACK_PYTHON (1ULL << 63)
+#define STACK_PYTHON_FRAME(version, code, place)                                                   \
+	(STACK_PYTHON | (unsigned long long)(version) << 60 |                                      \
+	 ((code) >> 4 & 0x7ffffffffffULL) << 17 | (place))
+#define STACK_PYTHON_VERSION(frame) ((unsigned int)((frame) >> 60 & 7)) /* enum python_version */
+#define STACK_PYTHON_CODE(frame)    (((frame) >> 17 & 0x7ffffffffffULL) << 4)
+#define STACK_PYTHON_PLACE(frame)   ((unsigned int)((frame)&STACK_PYTHON_PLACES))
+#define STACK_PYTHON_PLACES         0x1ffff
+
+/* Only in user space: in place of the number of a file, with the number of a frame that a process
+ * alone can name: of Python, or in memory without a file. */
+#define STACK_OF_PROCESS STACK_FILES
+
+/* Versions of Python whose frames programs can read. */
+enum python_version { PYTHON_UNKNOWN, PYTHON_3_11, PYTHON_3_12, PYTHON_3_13, PYTHON_N };
+
+/*
  * The list of all ends of a user stack. A row has:
  *   the end of the id, and the name in JSON
  *   the reason in text, after "N stacks were cut:"; NULL: the stack is whole
@@ -514,7 +534,8 @@ enum { STACK_FRAMES = 64 };
 	ROW(BUSY, "busy", "the process was changing its mappings")                                 \
 	ROW(DEEP, "deep", "more than 64 frames")                                                   \
 	ROW(COMPAT, "compat", "the call is a 32-bit one")                                          \
-	ROW(UNNAMED, "unnamed", "the recording was cut off before its stacks")
+	ROW(UNNAMED, "unnamed", "the recording was cut off before its stacks")                     \
+	ROW(NO_PYTHON, "no_python", "frames of Python could not be read")
 /* clang-format on */
 
 #define STACK_END_ID(id, ...) STACK_##id,
@@ -544,7 +565,9 @@ struct sent_stack {
 	long long ret;
 	unsigned long long device_bytes;
 	unsigned long long strata[ST_N];
-	unsigned long long frames[STACK_FRAMES]; /* STACK_FRAME(), innermost first; the first @n */
+	unsigned long long process_start; /* tells processes with the same number apart */
+	/* STACK_FRAME() or STACK_PYTHON_FRAME(), innermost first; the first @n */
+	unsigned long long frames[STACK_FRAMES];
 };
 
 /* A stack has met a mapped file without a table. */
@@ -572,8 +595,17 @@ enum unwind_rule {
 	UNWIND_UNKNOWN, /* an expression, or another register; or no function is here */
 	UNWIND_SP,
 	UNWIND_FP,
-	UNWIND_PLT,  /* as the linker describes its stubs */
-	UNWIND_LAST, /* the outermost frame */
+	UNWIND_PLT,   /* as the linker describes its stubs */
+	UNWIND_LAST,  /* the outermost frame */
+	UNWIND_BY_FP, /* code without rows that keeps frame pointers */
+};
+
+/* Python in a file: the function that runs its code, and where the runtime's state is. */
+struct unwind_python {
+	unsigned int from, to; /* places of the function in the file; to 0: there is no Python */
+	unsigned int version;  /* enum python_version */
+	unsigned int pad;
+	long long runtime; /* distance from the address at which the file begins */
 };
 
 /* The table of a file in the array of rows. Programs make an entry without a number when they meet
@@ -582,6 +614,7 @@ struct unwind_file {
 	unsigned int number;   /* 0: its table is not ready */
 	unsigned int first, n; /* rows; n 0: the file has none */
 	unsigned int full;     /* there was no room for its rows */
+	struct unwind_python python;
 };
 
 enum { UNWIND_ROWS = 1 << 21, UNWIND_SEARCH = 21 /* steps of a search in all rows */ };

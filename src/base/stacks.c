@@ -24,6 +24,13 @@ const char *stack_end_reason(unsigned int end)
 	return end < STACK_END_N ? reasons[end] : "an unknown reason";
 }
 
+const char *stack_unknown_reason(const struct stack *s)
+{
+	const char *why = stack_end_reason(s->end);
+
+	return why ? why : s->n ? "libuv worker" : "the stack has no frame";
+}
+
 void stack_frame_text(char *dst, size_t cap, const struct stack_frame *f, enum frame_form form)
 {
 	const char *slash = f->source ? strrchr(f->source, '/') : NULL;

@@ -57,6 +57,9 @@ struct stacks {
 const char *stack_end_name(unsigned int end);
 const char *stack_end_reason(unsigned int end);
 
+/* Why the caller of @s, whose .own is -1, is not known. */
+const char *stack_unknown_reason(const struct stack *s);
+
 /* How a frame is written: its function, or its place without one; with its library, "save_rows
  * [store]"; with its line, "save_rows (store.c:14)", or its library if that is not known. */
 enum frame_form { FRAME_NAME, FRAME_LIBRARY, FRAME_LINE };

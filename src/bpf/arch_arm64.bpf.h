@@ -20,6 +20,9 @@ struct thread_info {
 	unsigned long flags;
 	u64 preempt_count; /* the low half; the high half is need_resched */
 };
+struct thread_struct {
+	unsigned long fault_address;
+};
 #pragma clang attribute pop
 
 /* O_DIRECT and O_LARGEFILE are two bits above those of asm-generic/fcntl.h. */
@@ -35,6 +38,9 @@ struct thread_info {
 #define REGS_SP(regs)   ((regs)->sp)
 #define REGS_IP(regs)   ((regs)->pc)
 #define REGS_FP(regs)   ((regs)->regs[29])
+
+/* In a register of the CPU while the thread runs: programs cannot read it. */
+#define THREAD_POINTER(task) 0
 
 static __always_inline u64 kprobe_arg(struct pt_regs *ctx, u32 n)
 {

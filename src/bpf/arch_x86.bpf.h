@@ -16,6 +16,10 @@ struct thread_info {
 	u32 status;
 };
 
+struct thread_struct {
+	unsigned long fsbase;
+};
+
 struct pcpu_hot___6_2 {
 	int preempt_count;
 };
@@ -31,6 +35,8 @@ struct pcpu_hot___6_2 {
 #define REGS_SP(regs)   ((regs)->sp)
 #define REGS_IP(regs)   ((regs)->ip)
 #define REGS_FP(regs)   ((regs)->bp)
+
+#define THREAD_POINTER(task) ((task)->thread.fsbase)
 
 static __always_inline u64 kprobe_arg(struct pt_regs *ctx, u32 n)
 {

@@ -6,18 +6,23 @@
  * on_sys_exit() goes on with on_stack() at the end of an operation whose stack is taken: a separate
  * program, so that all others stay as they are. It walks the stack by the rows of .eh_frame that
  * user space has made for each mapped file (@unwind_files, @unwind_rows), and by frame pointers
- * where a file has no rows. A file without an entry gets one here, and user space is told: this
- * stack ends there. All pointers that the kernel checks for on_stack() are valid: see the test
- * "programs call no BPF functions". No frame is guessed: where the caller is not known, the stack
- * ends, with the reason.
+ * where a file has no rows. Where a file runs Python, Python's frames take the place of its own. A
+ * file without an entry gets one here, and user space is told: this stack ends there. All pointers
+ * that the kernel checks for on_stack() are valid: see the test "programs call no BPF functions".
+ * No frame is guessed: where the caller is not known, the stack ends, with the reason.
  */
 #ifndef IOSTRATA_STACK_BPF_H
 #define IOSTRATA_STACK_BPF_H
 
 #include "call.bpf.h"
 #include "mapping.bpf.h"
+#include "python.bpf.h"
 
-enum { STACK_MOST = 1 << 20 /* bytes of a frame; a larger distance is no frame pointer */ };
+enum {
+	STACK_MOST = 1 << 20, /* bytes of a frame; a larger distance is no frame pointer */
+	/* frames, and calls of functions that have frames of Python in their place */
+	WALK_STEPS = 2 * STACK_FRAMES,
+};
 
 /* A walk, at one frame. */
 struct stack_walk {
@@ -28,6 +33,9 @@ struct stack_walk {
 	u64 has_file;
 	struct unwind_key key;
 	struct unwind_file file;
+	/* of Python: its version while its frames come, and the frame that comes next; 0: none */
+	u32 version, python_known;
+	u64 python;
 };
 
 static long walk_note_mapping(struct task_struct *task, struct vm_area_struct *vma, void *arg)
@@ -168,39 +176,109 @@ static __always_inline long stack_walk_by_row(struct stack_walk *w, const struct
 	return !ip;
 }
 
+/* Adds a frame. Returns false if there is no room: the stack ends. */
+static __always_inline bool stack_walk_add(struct stack_walk *w, u64 frame)
+{
+	struct sent_stack *to = w->to;
+	u32 n = to->n;
+
+	if (n >= STACK_FRAMES) {
+		to->end = STACK_DEEP;
+		return false;
+	}
+	to->frames[n & (STACK_FRAMES - 1)] = frame;
+	to->n = n + 1;
+	return true;
+}
+
+/* This place of the file runs Python. Sets @w->version if its frames come instead of this one. */
+static __always_inline void stack_walk_enter_python(struct stack_walk *w)
+{
+	u32 version = w->file.python.version;
+
+	if (version && !w->python_known)
+		w->python = python_innermost(python_layout(version),
+					     w->start - w->offset + w->file.python.runtime);
+	w->python_known = 1;
+	if (version && w->python)
+		w->version = version;
+	else
+		w->to->end = STACK_NO_PYTHON;
+}
+
+/* One frame of Python. */
+static __always_inline long stack_walk_python(struct stack_walk *w)
+{
+	const struct python_layout *l = python_layout(w->version);
+	u64 at = w->python, frame;
+	u32 version = w->version;
+	bool last;
+
+	last = python_is_last(l, at);
+	w->python = python_word(at + l->caller);
+	if (last)
+		w->version = 0;
+	if (last && l->last_is_caller)
+		return 0;
+	frame = python_frame(l, version, at);
+	if (frame && (last || w->python))
+		return !stack_walk_add(w, frame);
+	w->to->end = STACK_NO_PYTHON;
+	w->version = 0;
+	w->python = 0;
+	return 0;
+}
+
+/* Goes on to the caller of the frame at place @at. Returns 0, or 1 with the reason. */
+static __always_inline long stack_walk_up(struct stack_walk *w, u64 at)
+{
+	struct unwind_row *row = w->file.n ? stack_walk_row(w, at) : NULL;
+
+	if (w->file.n && !row) {
+		w->to->end = STACK_EXPRESSION;
+		return 1;
+	}
+	if (row && row->rule != UNWIND_BY_FP)
+		return stack_walk_by_row(w, row);
+	return stack_walk_by_fp(w, w->file.full  ? STACK_NO_ROOM
+				   : w->has_file ? STACK_NO_ROWS
+						 : STACK_OUTSIDE);
+}
+
 /* One frame. The place of a caller is that of its call: a function may end with the call. */
 static long walk_frame(u32 i, void *arg)
 {
 	struct stack_walk *w = arg;
-	struct sent_stack *to = w->to;
 	u64 ip = w->ip - !!i, at;
-	struct unwind_row *row;
 	u32 end;
+	long over;
 
-	if (!w->ip || i >= STACK_FRAMES)
+	if (w->version)
+		return stack_walk_python(w);
+	if (!w->ip)
 		return 1;
+	if (i == WALK_STEPS - 1) {
+		w->to->end = STACK_DEEP;
+		return 1;
+	}
 	if (ip - w->start >= w->len) {
 		end = stack_walk_find(w, ip);
 		if (end != STACK_WHOLE) {
-			to->end = end;
+			w->to->end = end;
 			return 1;
 		}
 	}
 	at = w->has_file ? ip - w->start + w->offset : ip;
-	to->frames[i & (STACK_FRAMES - 1)] = STACK_FRAME((u64)w->file.number, STACK_FRAME_AT(at));
-	to->n = i + 1;
-	if (i == STACK_FRAMES - 1)
-		to->end = STACK_DEEP;
-	if (!w->file.n)
-		return stack_walk_by_fp(w, w->file.full  ? STACK_NO_ROOM
-					   : w->has_file ? STACK_NO_ROWS
-							 : STACK_OUTSIDE);
-	row = stack_walk_row(w, at);
-	if (!row) {
-		to->end = STACK_EXPRESSION;
+	if (at >= w->file.python.from && at < w->file.python.to)
+		stack_walk_enter_python(w);
+	if (!w->version && !stack_walk_add(w, STACK_FRAME((u64)w->file.number, STACK_FRAME_AT(at))))
 		return 1;
+	over = stack_walk_up(w, at);
+	if (over && w->version) {
+		w->ip = 0; /* the last one, but its frames of Python come */
+		return 0;
 	}
-	return stack_walk_by_row(w, row);
+	return over;
 }
 
 static __always_inline void stack_count_lost(u64 total)
@@ -225,6 +303,7 @@ static __always_inline void stack_fill(struct sent_stack *s, const struct op *op
 	s->start_ns = op->start;
 	s->total_ns = op->taken.total;
 	s->threshold_ns = op->taken.threshold;
+	s->process_start = bpf_get_current_task_btf()->group_leader->start_time;
 	s->ret = op->taken.ret;
 	s->device_bytes = op->own_reads ? op->device_bytes : 0;
 	for (u32 st = 0; st < ST_N; st++)
@@ -261,7 +340,7 @@ static __always_inline void stack_take(void *ctx, bool perf)
 	if (call_is_compat(regs))
 		s->end = STACK_COMPAT;
 	else
-		bpf_loop(STACK_FRAMES, walk_frame, &w, 0);
+		bpf_loop(WALK_STEPS, walk_frame, &w, 0);
 	bpf_ringbuf_submit(s, 0);
 }
 

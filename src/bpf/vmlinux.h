@@ -106,6 +106,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct mm_struct *mm;
 	char comm[16];
+	struct thread_struct thread;
 	struct fs_struct *fs;
 	struct files_struct *files;
 	struct nameidata *nameidata;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,6 +16,7 @@
 #include "trace/session.h"
 
 enum {
+	NOTE_TRIES = 1000,    /* while the deputy has too much to do */
 	LOOK_MS = 50,         /* between two looks at how many stacks come */
 	LEAST_NS = 100,       /* a lower threshold is none */
 	MOST_NS = 2000000000, /* the programs need less than 2^32 */
@@ -32,6 +34,21 @@ struct stack_run {
 	uint64_t threshold_ns;
 };
 
+/* Has the deputy note the frames of processes that are new. Returns 0, or -errno: see
+ * stack_deputy_note(). */
+static int frames_note(struct stack_run *r)
+{
+	struct process_frames *p = &r->rows.of_processes;
+	int err = 0;
+
+	while (!err && p->told < p->n) {
+		err = stack_deputy_note(&r->deputy, p->told + 1,
+					process_frames_get(p, p->told + 1));
+		p->told += !err;
+	}
+	return err;
+}
+
 static void on_stack(void *arg, const struct sent_stack *s)
 {
 	char fs[FS_NAME_LEN];
@@ -47,6 +64,7 @@ static void on_stack(void *arg, const struct sent_stack *s)
 	if (!opt_strings_pass(r->conf.fs, fs, sizeof(fs)))
 		return;
 	err = stack_rows_add(&r->rows, s, fs, &number);
+	frames_note(r);
 	r->err = err ? err : r->err;
 	if (r->conf.sink)
 		r->conf.sink(r->conf.sink_arg, s, number, session_fs_slot(r->session, s->fs));
@@ -55,7 +73,9 @@ static void on_stack(void *arg, const struct sent_stack *s)
 /* Without a deputy, frames of the file are walked by frame pointers, and have no names. */
 static void file_give_up(struct stack_run *r, const struct unwind_key *key)
 {
-	session_unwind_add(r->session, key, STACK_FILES - 1, NULL, 0);
+	static const struct unwind_python none;
+
+	session_unwind_add(r->session, key, STACK_FILES - 1, NULL, 0, &none);
 }
 
 static void on_file(void *arg, const struct sent_stack_file *f)
@@ -78,7 +98,7 @@ static void on_table(void *arg, const struct stack_table *t)
 	else if (!t->number)
 		file_give_up(r, &t->key);
 	else
-		session_unwind_add(r->session, &t->key, t->number, t->rows, t->n);
+		session_unwind_add(r->session, &t->key, t->number, t->rows, t->n, &t->python);
 	if (t->number)
 		stack_rows_file(&r->rows, t->number, t->path);
 }
@@ -143,6 +163,7 @@ static void threshold_set(struct stack_run *r)
 void stack_run_beat(struct stack_run *r)
 {
 	stack_deputy_tables(&r->deputy, on_table, r);
+	frames_note(r);
 	threshold_set(r);
 }
 
@@ -153,12 +174,24 @@ static int name_frame(void *arg, unsigned long long frame, struct frame_name *re
 	return stack_deputy_name(&r->deputy, frame, ret_name, on_table, r);
 }
 
+/* As frames_note(), and waits for the deputy where it has too much to do. */
+static void frames_note_all(struct stack_run *r)
+{
+	const struct timespec short_time = { .tv_nsec = 5 * NS_PER_MS };
+
+	for (unsigned int i = 0; i < NOTE_TRIES && frames_note(r) == -EAGAIN; i++) {
+		stack_deputy_tables(&r->deputy, on_table, r);
+		nanosleep(&short_time, NULL);
+	}
+}
+
 int stack_run_take(struct stack_run *r, struct snapshot *sn)
 {
 	struct stacks *s;
 	int err;
 
 	session_take_stacks(r->session);
+	frames_note_all(r);
 	err = r->err;
 	if (!err)
 		err = stack_rows_take(&r->rows, &r->conf.hide, name_frame, r, &s);

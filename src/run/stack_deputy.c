@@ -20,7 +20,9 @@
 #include "base/reason.h"
 #include "host/privilege.h"
 #include "stacks/mapped_file.h"
+#include "stacks/process_names.h"
 #include "stacks/program_files.h"
+#include "stacks/python_file.h"
 #include "stacks/unwind_table.h"
 
 enum {
@@ -30,13 +32,15 @@ enum {
 };
 
 /* What is asked for, and answered. The answer about the begin comes unasked, after all tables that
- * belong to it. */
-enum about { ABOUT_TABLE, ABOUT_NAME, ABOUT_BEGIN };
+ * belong to it. A frame of a process is noted, without an answer. */
+enum about { ABOUT_TABLE, ABOUT_NAME, ABOUT_BEGIN, ABOUT_PROCESS_FRAME };
 
 struct question {
 	enum about about;
+	unsigned int number;         /* ABOUT_PROCESS_FRAME */
 	unsigned long long frame;    /* ABOUT_NAME */
 	struct sent_stack_file file; /* ABOUT_TABLE */
+	struct process_frame of_process;
 };
 
 struct answer {
@@ -45,6 +49,7 @@ struct answer {
 	unsigned int number;
 	enum stack_file_state state;
 	char path[FRAME_TEXT];
+	struct unwind_python python;
 	size_t n; /* rows that follow; with ABOUT_NAME, a struct frame_name follows */
 };
 
@@ -54,6 +59,7 @@ struct files {
 	struct frame_file *at[STACK_FILES];
 	struct unwind_key keys[STACK_FILES];
 	unsigned int n; /* numbers given, from 1 on */
+	struct process_names *of_processes;
 };
 
 static bool read_all(int fd, void *to, size_t len)
@@ -102,6 +108,7 @@ static void file_read(struct files *files, int fd, struct answer *a, struct unwi
 	if (!unwind_table_make(t, fd))
 		a->state = STACK_FILE_READ;
 	a->n = t->n;
+	python_file_find(fd, &a->python);
 	files->at[a->number] = frame_file_open(fd, a->path);
 }
 
@@ -188,15 +195,24 @@ static bool answer_name(const struct files *files, unsigned long long frame, int
 	struct answer a = { .about = ABOUT_NAME };
 	struct frame_name name = {};
 
-	if (number < STACK_FILES && files->at[number])
+	if (number == STACK_OF_PROCESS)
+		process_names_name(files->of_processes, STACK_FRAME_AT(frame), &name);
+	else if (number < STACK_FILES && files->at[number])
 		frame_file_name(files->at[number], STACK_FRAME_AT(frame), &name);
 	return write_all(fd, &a, sizeof(a)) && write_all(fd, &name, sizeof(name));
 }
 
 static bool answer(struct files *files, const struct question *q, int fd)
 {
-	return q->about == ABOUT_NAME ? answer_name(files, q->frame, fd)
-				      : answer_table(files, &q->file, fd);
+	switch (q->about) {
+	case ABOUT_NAME:
+		return answer_name(files, q->frame, fd);
+	case ABOUT_PROCESS_FRAME:
+		process_names_note(files->of_processes, q->number, &q->of_process);
+		return true;
+	default:
+		return answer_table(files, &q->file, fd);
+	}
 }
 
 static void work(const struct stack_begin *b, int fd)
@@ -210,7 +226,9 @@ static void work(const struct stack_begin *b, int fd)
 	unsetenv("DEBUGINFOD_URLS"); /* nothing is fetched from the network */
 	if (privilege_drop_but_reading(&why))
 		_exit(EXIT_PERMISSION); /* it reads hostile files: not with more privileges */
-	if (files && begin(files, b, fd))
+	if (files)
+		files->of_processes = process_names_new();
+	if (files && files->of_processes && begin(files, b, fd))
 		while (read_all(fd, &q, sizeof(q)) && answer(files, &q, fd))
 			;
 	_exit(0);
@@ -288,6 +306,16 @@ int stack_deputy_ask(struct stack_deputy *d, const struct sent_stack_file *file)
 	return ask(d, &q);
 }
 
+int stack_deputy_note(struct stack_deputy *d, unsigned int number,
+		      const struct process_frame *frame)
+{
+	struct question q = { .about = ABOUT_PROCESS_FRAME,
+			      .number = number,
+			      .of_process = *frame };
+
+	return ask(d, &q);
+}
+
 /* Bytes of the answer that is coming; 0: it is wrong. */
 static size_t answer_len(const struct stack_deputy *d)
 {
@@ -339,6 +367,7 @@ static enum about answer_take(struct stack_deputy *d, stack_table_fn *fn, void *
 	struct stack_table t = { .key = a->key,
 				 .number = a->number,
 				 .state = a->state,
+				 .python = a->python,
 				 .rows = (const void *)(a + 1),
 				 .n = a->n };
 

@@ -16,6 +16,7 @@
 
 #include "event.h"
 #include "stacks/frame_names.h"
+#include "stacks/process_frames.h"
 
 struct stack_deputy {
 	pid_t pid; /* 0: it has ended */
@@ -38,6 +39,7 @@ struct stack_table {
 	unsigned int number; /* 0: not read */
 	enum stack_file_state state;
 	char path[FRAME_TEXT]; /* as its process sees it; hostile */
+	struct unwind_python python;
 	const struct unwind_row *rows;
 	size_t n;
 };
@@ -62,6 +64,10 @@ int stack_deputy_wait_begin(struct stack_deputy *d, stack_table_fn *fn, void *ar
 /* Asks for the table of a file. Returns 0 or -errno; -EAGAIN: too many questions have no answer
  * yet. */
 int stack_deputy_ask(struct stack_deputy *d, const struct sent_stack_file *file);
+
+/* Has frame @number of a process noted, for stack_deputy_name(). Returns as stack_deputy_ask(). */
+int stack_deputy_note(struct stack_deputy *d, unsigned int number,
+		      const struct process_frame *frame);
 
 /* Calls @fn for each table that has come. Does not wait. Returns 0 or -errno; then the deputy has
  * ended. */

@@ -16,7 +16,9 @@ static const struct object end_object = { NULL, "stacks with one end", end_membe
 
 static const struct member frame_members[] = {
 	{ "function", MEMBER_TEXT, .what = "name of the function", .null = "not known" },
-	{ "library", MEMBER_TEXT, .what = "name of the program or library, without directories",
+	{ "library", MEMBER_TEXT,
+	  .what = "name of the program or library, or of the source of Python or JavaScript, "
+		  "without directories",
 	  .null = "the code is in memory without a file" },
 	{ "source", MEMBER_TEXT, .what = "source, as the compiler had it", .null = "not known" },
 	{ "line", MEMBER_ID, .what = "its line", .null = "not known" },

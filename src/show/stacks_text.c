@@ -88,7 +88,7 @@ static const struct stack *stack_of(const struct stacks *s, const struct op_row 
 
 bool stacks_end_caller(char *dst, size_t cap, const struct stack *s)
 {
-	const char *why = stack_end_reason(s->end);
+	const char *why = s->own < 0 && s->n ? stack_unknown_reason(s) : stack_end_reason(s->end);
 
 	if (why)
 		snprintf(dst, cap, "(caller unknown: %s)", why);

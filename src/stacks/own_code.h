@@ -13,7 +13,8 @@
  * files, as "libsqlite3.so.0". */
 bool frame_is_hidden(const struct stack_frame *f, const struct opt_strings *hide);
 
-/* Index of the innermost frame of the program's own code, or -1: none is known. */
+/* Index of the innermost frame of the program's own code, or -1: none is known. A worker of a pool
+ * (libuv's, in Node) has none: see stack_unknown_reason(). */
 int stack_own_frame(const struct stack *s);
 
 #endif

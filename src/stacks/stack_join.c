@@ -20,9 +20,7 @@ static bool has_stacks(const struct op_row *r)
 /* The caller is not known: the reason. */
 static void unknown_text(char *dst, size_t cap, const struct stack *s)
 {
-	const char *why = stack_end_reason(s->end);
-
-	snprintf(dst, cap, "(caller unknown: %s)", why ? why : "the stack has no frame");
+	snprintf(dst, cap, "(caller unknown: %s)", stack_unknown_reason(s));
 }
 
 /* All frames, the outermost first. */

@@ -35,6 +35,22 @@ static size_t key_len(unsigned int n)
 	return offsetof(struct stack_key, frames) + n * sizeof(unsigned long long);
 }
 
+/* Copies the @n frames; those that a process alone can name get their numbers. Returns 0 or
+ * -ENOMEM. */
+static int frames_take(struct stack_rows *r, const struct sent_stack *s, unsigned int n,
+		       unsigned long long *to)
+{
+	struct process_frame f = { .process_start = s->process_start, .pid = s->who.pid };
+	int err = 0;
+
+	for (unsigned int i = 0; i < n && !err; i++) {
+		to[i] = f.frame = s->frames[i];
+		if (process_frame_is(f.frame))
+			err = process_frames_number(&r->of_processes, &f, &to[i]);
+	}
+	return err;
+}
+
 /* Returns 0, -ENOMEM, or -E2BIG: there are too many. */
 static int entry_of(struct stack_rows *r, const struct sent_stack *s, struct stack_entry **ret)
 {
@@ -42,7 +58,8 @@ static int entry_of(struct stack_rows *r, const struct sent_stack *s, struct sta
 	struct stack_key key = { .end = s->end, .by_frame_pointers = s->by_frame_pointers };
 	struct stack_entry *e;
 
-	memcpy(key.frames, s->frames, n * sizeof(*s->frames));
+	if (frames_take(r, s, n, key.frames))
+		return -ENOMEM;
 	HASH_FIND(hh, r->stacks, &key, key_len(n), e);
 	if (!e) {
 		if (r->n == STACKS_MOST)
@@ -166,6 +183,21 @@ static char *text_or_null(const char *text)
 	return *text ? strdup(text) : NULL;
 }
 
+/* Fills in what is known of frame @number of a process. */
+static void process_frame_set(const struct process_frames *p, unsigned long long number,
+			      const struct frame_name *text, struct stack_frame *to)
+{
+	const struct process_frame *f = process_frames_get(p, number);
+	const char *slash = strrchr(text->source, '/');
+
+	to->library = text_or_null(slash ? slash + 1 : text->source);
+	to->at =
+		f ? f->frame & STACK_PYTHON ? STACK_PYTHON_CODE(f->frame) : STACK_FRAME_AT(f->frame)
+		  : 0;
+	if (!to->function && f && f->frame & STACK_PYTHON)
+		to->function = strdup("(function of Python that is gone)");
+}
+
 /* The name of @frame. A name that could not be looked up is not asked for again. Returns NULL if
  * out of memory. */
 static const struct stack_frame *frame_named(struct stack_rows *r, unsigned long long frame,
@@ -196,6 +228,8 @@ static const struct stack_frame *frame_named(struct stack_rows *r, unsigned long
 				   ? strdup(r->libraries[number])
 				   : NULL,
 	};
+	if (number == STACK_OF_PROCESS)
+		process_frame_set(&r->of_processes, STACK_FRAME_AT(frame), &text, &k->name);
 	k->name.hidden = frame_is_hidden(&k->name, hide);
 	HASH_ADD(hh, r->frames, frame, sizeof(k->frame), k);
 	return &k->name;
@@ -280,6 +314,7 @@ void stack_rows_done(struct stack_rows *r)
 	}
 	for (unsigned int i = 0; i < STACK_FILES; i++)
 		free(r->libraries[i]);
+	process_frames_done(&r->of_processes);
 	rows_done(&r->rows);
 	*r = (struct stack_rows){};
 }

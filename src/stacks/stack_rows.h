@@ -10,6 +10,7 @@
 #include "base/rows.h"
 #include "base/stacks.h"
 #include "stacks/frame_names.h"
+#include "stacks/process_frames.h"
 
 enum { STACKS_MOST = 1 << 16 /* different stacks in an interval */ };
 
@@ -20,7 +21,8 @@ struct stack_rows {
 	struct rows rows;
 	struct stack_entry *stacks; /* by frames and end */
 	size_t n;
-	struct known_frame *frames;   /* by frame; stay for the whole run */
+	struct known_frame *frames; /* by frame; stay for the whole run */
+	struct process_frames of_processes;
 	char *libraries[STACK_FILES]; /* by number of the file; NULL: not known */
 	struct stacks sums;           /* only its sums */
 	double weights, weights_squared;

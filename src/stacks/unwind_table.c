@@ -332,13 +332,80 @@ static void segments_find(struct making *m)
 			m->segments[m->n_segments++] = header;
 }
 
+/* Code that keeps frame pointers and has no rows. */
+struct keeping {
+	GElf_Addr from, to;
+};
+
+static bool section_named(const struct making *m, const char *wanted, GElf_Shdr *ret_header)
+{
+	Elf_Scn *section = NULL;
+	const char *name;
+	size_t names;
+
+	if (elf_getshdrstrndx(m->elf, &names))
+		return false;
+	while ((section = elf_nextscn(m->elf, section))) {
+		name = gelf_getshdr(section, ret_header)
+			       ? elf_strptr(m->elf, names, ret_header->sh_name)
+			       : NULL;
+		if (name && !strcmp(name, wanted))
+			return true;
+	}
+	return false;
+}
+
+/* The functions of V8 that are made while Node is built. */
+static void builtins_find(const struct making *m, Elf_Scn *section, const GElf_Shdr *header,
+			  struct keeping *ret)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t n = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
+	static const char prefix[] = "Builtins_";
+	const char *name;
+	GElf_Sym symbol;
+
+	for (size_t i = 0; data && i < n && gelf_getsym(data, i, &symbol); i++) {
+		if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || !symbol.st_size)
+			continue;
+		name = elf_strptr(m->elf, header->sh_link, symbol.st_name);
+		if (!name || strncmp(name, prefix, strlen(prefix)))
+			continue;
+		if (!ret->to || symbol.st_value < ret->from)
+			ret->from = symbol.st_value;
+		if (symbol.st_value + symbol.st_size > ret->to)
+			ret->to = symbol.st_value + symbol.st_size;
+	}
+}
+
+/* Go's code, or V8's. */
+static struct keeping keeping_find(const struct making *m)
+{
+	struct keeping k = {};
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	if (section_named(m, ".gopclntab", &header) && section_named(m, ".text", &header))
+		return (struct keeping){ header.sh_addr, header.sh_addr + header.sh_size };
+	while ((section = elf_nextscn(m->elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB)
+			builtins_find(m, section, &header, &k);
+	return k;
+}
+
+/* Of two rows for one place, the one with the higher rank stays. */
+static int rule_rank(unsigned int rule)
+{
+	return rule == UNWIND_UNKNOWN ? 0 : rule == UNWIND_BY_FP ? 1 : 2;
+}
+
 static int row_order(const void *a, const void *b)
 {
 	const struct unwind_row *x = a, *y = b;
 
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
-	return (x->rule != UNWIND_UNKNOWN) - (y->rule != UNWIND_UNKNOWN);
+	return rule_rank(x->rule) - rule_rank(y->rule);
 }
 
 /* Orders the rows, and drops those that say nothing new. Where the end of a function is the start
@@ -356,6 +423,28 @@ static void rows_tidy(struct unwind_table *t)
 		t->rows[n++] = t->rows[i];
 	}
 	t->n = n;
+}
+
+/* Where no row says how, code that keeps frame pointers is walked by them. */
+static int keeping_mark(struct making *m)
+{
+	struct keeping k = keeping_find(m);
+	struct unwind_table *t = m->to;
+	GElf_Addr from, last;
+	int err;
+
+	if (k.to <= k.from || !place_of(m, k.from, &from) || !place_of(m, k.to - 1, &last) ||
+	    last <= from || last >= UINT32_MAX)
+		return 0;
+	for (size_t i = 0; i < t->n; i++)
+		if (t->rows[i].rule == UNWIND_UNKNOWN && t->rows[i].at >= from &&
+		    t->rows[i].at <= last)
+			t->rows[i].rule = UNWIND_BY_FP;
+	err = row_add(t, (struct unwind_row){ .at = from, .rule = UNWIND_BY_FP });
+	if (!err)
+		err = row_add(t, (struct unwind_row){ .at = last + 1 });
+	rows_tidy(t);
+	return err;
 }
 
 /* Makes the code at the entry point of the file the outermost frame, if no row describes it: so it
@@ -408,6 +497,9 @@ int unwind_table_make(struct unwind_table *t, int fd)
 		err = entries_add(&m);
 	if (!err && t->n) {
 		rows_tidy(t);
+		err = keeping_mark(&m);
+	}
+	if (!err && t->n) {
 		err = entry_mark(&m);
 	}
 	free(m.usual);

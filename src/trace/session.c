@@ -719,9 +719,9 @@ void session_on_stacks(struct session *s, const struct session_stacks *to)
 }
 
 int session_unwind_add(struct session *s, const struct unwind_key *key, unsigned int number,
-		       const struct unwind_row *rows, size_t n)
+		       const struct unwind_row *rows, size_t n, const struct unwind_python *python)
 {
-	return unwind_add(&s->unwind, key, number, rows, n);
+	return unwind_add(&s->unwind, key, number, rows, n, python);
 }
 
 void session_unwind_forget(struct session *s, const struct unwind_key *key)

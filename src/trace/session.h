@@ -97,7 +97,7 @@ void session_on_stacks(struct session *s, const struct session_stacks *to);
 
 /* As unwind_add() and unwind_forget(). */
 int session_unwind_add(struct session *s, const struct unwind_key *key, unsigned int number,
-		       const struct unwind_row *rows, size_t n);
+		       const struct unwind_row *rows, size_t n, const struct unwind_python *python);
 void session_unwind_forget(struct session *s, const struct unwind_key *key);
 
 /* Operations that took less than @threshold_ns, below 2^32, have their stack taken less often. */

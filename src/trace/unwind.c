@@ -29,9 +29,10 @@ void unwind_close(struct unwind *u)
 /* The rows of a file stay to the end of the run, since a program may be reading them at any time.
  */
 int unwind_add(struct unwind *u, const struct unwind_key *key, unsigned int number,
-	       const struct unwind_row *rows, size_t n)
+	       const struct unwind_row *rows, size_t n, const struct unwind_python *python)
 {
-	struct unwind_file file = { .number = number, .first = u->used }, known;
+	struct unwind_file file = { .number = number, .first = u->used, .python = *python };
+	struct unwind_file known;
 
 	if (!u->rows || !number || number >= STACK_FILES)
 		return -EINVAL;

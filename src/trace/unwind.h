@@ -24,10 +24,11 @@ struct unwind {
 int unwind_open(struct unwind *u, const struct trace_bpf *obj, struct reason *why);
 void unwind_close(struct unwind *u); /* fine if @u is all 0 */
 
-/* Gives programs the @n @rows of file @key, whose frames get @number. Without room for the rows, or
- * if @n is 0, its frames are walked by frame pointers. Returns 0 or -errno. */
+/* Gives programs the @n @rows of file @key, whose frames get @number, and the Python in it. Without
+ * room for the rows, or if @n is 0, its frames are walked by frame pointers. Returns 0 or -errno.
+ */
 int unwind_add(struct unwind *u, const struct unwind_key *key, unsigned int number,
-	       const struct unwind_row *rows, size_t n);
+	       const struct unwind_row *rows, size_t n, const struct unwind_python *python);
 
 /* Lets programs tell of file @key again. */
 void unwind_forget(struct unwind *u, const struct unwind_key *key);

@@ -160,6 +160,78 @@ shares_are_right() { # KEY-OF-ROWS KEY-OF-INDEX
 	grep -qE ';main;(down;){9}save_rows;fdatasync;fsync [a-z0-9]+;[a-z]+ [0-9]+$' "$tmp/out"
 }
 
+# python_store ROUNDS: as store, in Python.
+python_store() {
+	"$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' ||
+		skip "frames of $("$python" --version) are not read"
+	mkfifo "$tmp/go"
+	spawn bash -c 'exec "$0" "$1" "$2" "$3" <"$4"' "$python" tests/store.py "$dir/f" "$1" "$tmp/go"
+	exec 8<>"$tmp/go"
+	wait_until grep -q store.py "/proc/$spawned_pid/cmdline"
+	wait_until grep -q pipe_ "/proc/$spawned_pid/wchan" # its modules are there
+}
+
+@test "--by function: Python's functions take the place of its interpreter" {
+	python_store 101
+	traced --by function
+	shares_are_right "save_rows [store.py]" "save_index [store.py]"
+	json '.stacks.ends | map(select(.end == "no_python")) == []' "$tmp/out"
+}
+
+@test "--by line: a line of Python, while another thread syncs, too" {
+	python_store 101,
+	traced --by line
+	rows=$(grep -n 'for _ in range(3)' tests/store.py) index=$(grep -n 'def save_index' tests/store.py)
+	(($(syncs_of "save_rows (store.py:$((${rows%%:*} + 1)))") == 303))
+	(($(syncs_of "save_index (store.py:$((${index%%:*} + 1)))") == 101))
+	other=$(grep -n 'os.fsync' tests/store.py)
+	(($(syncs_of "save_other (store.py:${other%%:*})") > 0))
+}
+
+@test "--folded: frames of Python and of C stand as they were called" {
+	python_store 101
+	start breakdown --folded --all-stacks --op fsync -p "$spawned_pid"
+	echo >&8
+	ends_within 60
+	exec 8>&-
+	grep -qE ';<module>;(down;){9}.*functools_reduce.*saves;save_rows;.*fdatasync;fsync [a-z0-9]+;[a-z]+ [0-9]+$' \
+		"$tmp/out" || grep -qE ';<module>;(down;){9}.*;saves;save_rows;.*fdatasync;fsync ' "$tmp/out"
+}
+
+@test "record --stacks: names of Python are there after the program is gone" {
+	python_store 101
+	start record -o "$dir/r" --all-stacks -p "$spawned_pid"
+	echo >&8
+	ends_within 60
+	exec 8>&-
+	"$iostrata" report --by function -j "$dir/r" >"$tmp/out"
+	shares_are_right "save_rows [store.py]" "save_index [store.py]"
+}
+
+# jit ROUNDS [MAP]: builds and starts a program that makes its functions at run time.
+jit() {
+	cc -O2 -o "$dir/jit" tests/jit.c
+	mkfifo "$tmp/go"
+	spawn bash -c 'exec "$0" "$1" "$2" ${4:+"$4"} <"$3"' "$dir/jit" "$dir/f" "$1" "$tmp/go" "${2:-}"
+	exec 8<>"$tmp/go"
+	wait_until grep -qx jit "/proc/$spawned_pid/comm"
+	wait_until grep -q pipe_ "/proc/$spawned_pid/wchan" # the map is written
+}
+
+@test "--by function: code made at run time has the names of a perf map" {
+	jit 101 map
+	traced --by function
+	rm "/tmp/perf-$spawned_pid.map"
+	shares_are_right made_rows made_index
+	json '[.stacks.ends[] | select(.end == "outside")] == []' "$tmp/out"
+}
+
+@test "--by function: code made at run time without a perf map is told as such" {
+	jit 101
+	traced --by function
+	json '[.ops[] | select(.op == "fsync" and (.key | startswith("0x"))) | .count] | add == 404' "$tmp/out"
+}
+
 # recorded OPTIONS...: runs the program while it is recorded with all stacks in $dir/r; then the program is gone.
 recorded() {
 	store 101 -g

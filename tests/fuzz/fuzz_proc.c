@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Any bytes as /proc/kallsyms, and as what it is searched for: no overrun, and every name is
- * ended. Any bytes as the files that tell how busy the machine is: no overrun. */
+ * ended. Any bytes as the files that tell how busy the machine is, as a perf map, and as the memory
+ * of a process with Python: no overrun. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "event.h"
 #include "host/machine_meter.h"
+#include "stacks/perf_map.h"
+#include "stacks/python_code.h"
 #include "trace/fsfuncs.h"
 
 static void check(int ok)
@@ -42,6 +48,56 @@ static void check_meter(const char *text)
 		machine_meter_parse(source, text, &l);
 }
 
+static void check_map(const uint8_t *data, size_t len)
+{
+	int fd = memfd_create("map", 0);
+	struct frame_name name;
+	struct perf_map m;
+	const char *found;
+
+	check(fd >= 0 && write(fd, data, len) == (ssize_t)len && !lseek(fd, 0, SEEK_SET));
+	check(!perf_map_read(&m, fd));
+	for (size_t i = 0; i < m.n; i++) {
+		found = perf_map_find(&m, m.codes[i].start);
+		check(found != NULL);
+		perf_map_name(found, &name);
+		check(strnlen(name.function, FRAME_TEXT) < FRAME_TEXT &&
+		      strnlen(name.source, FRAME_TEXT) < FRAME_TEXT);
+	}
+	perf_map_done(&m);
+	close(fd);
+}
+
+/* The input, again and again. */
+struct memory {
+	const uint8_t *data;
+	size_t len;
+};
+
+static bool memory_read(void *arg, uint64_t at, void *to, size_t len)
+{
+	const struct memory *m = arg;
+
+	for (size_t i = 0; i < len; i++)
+		((uint8_t *)to)[i] = m->data[(at + i) % m->len];
+	return true;
+}
+
+static void check_python(const uint8_t *data, size_t len)
+{
+	struct memory m = { data, len };
+	struct frame_name name;
+	unsigned long long frame;
+
+	if (len < sizeof(frame))
+		return;
+	memcpy(&frame, data, sizeof(frame));
+	if (python_code_name(frame, memory_read, &m, &name))
+		check(strnlen(name.function, FRAME_TEXT) < FRAME_TEXT &&
+		      strnlen(name.source, FRAME_TEXT) < FRAME_TEXT);
+	python_line(data, len, data[0], data[1]);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
@@ -51,6 +107,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = '\0';
 	check_symbols(text, size);
 	check_meter(text);
+	check_map(data, size);
+	check_python(data, size);
 	free(text);
 	return 0;
 }

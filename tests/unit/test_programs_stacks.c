@@ -224,6 +224,163 @@ static void test_deep(void **state)
 	assert_int_equal(last_stack(1)->end, STACK_DEEP);
 }
 
+/* Python in the file, and the memory of a thread that is in two calls of its interpreter: the first
+ * runs inner(), the second middle() and outer(). */
+enum { INNER = 0x123450, MIDDLE = 0x123460, OUTER = 0x123470, KEY = 3 };
+
+struct python_memory {
+	unsigned char runtime[4096];
+	unsigned char thread[1024] __attribute__((aligned(16)));
+	unsigned char state[256], list[16];
+	unsigned char frames[5][80];
+};
+
+static struct python_memory python;
+
+static void put(unsigned char *at, u32 offset, u64 word)
+{
+	memcpy(at + offset, &word, sizeof(word));
+}
+
+static void python_frame_is(u32 i, u64 code, u64 instruction, u32 caller)
+{
+	const struct python_layout *l = &python_layouts[PYTHON_3_11];
+
+	put(python.frames[i], l->code, code);
+	put(python.frames[i], l->instruction, instruction);
+	put(python.frames[i], l->caller, caller ? (u64)python.frames[caller] : 0);
+}
+
+static void python_is_here(u32 version)
+{
+	struct unwind_key key = { .ino = 19, .dev = program.inode.i_sb->s_dev };
+	struct unwind_file f = { .number = NUMBER, .first = 3, .n = 4 };
+	u32 id = KEY;
+
+	memset(&python, 0, sizeof(python));
+	f.python = (struct unwind_python){ .from = IN_FILE + 0x200,
+					   .to = IN_FILE + 0x300,
+					   .version = version,
+					   .runtime = (u64)python.runtime - (CODE - IN_FILE) };
+	bpf_map_update_elem(&unwind_files, &key, &f, 0);
+	row(0, IN_FILE + 0x100, UNWIND_SP, 8, 0);
+	row(1, IN_FILE + 0x200, UNWIND_SP, 16, 0);
+	row(2, IN_FILE + 0x300, UNWIND_SP, 8, 0);
+	row(3, IN_FILE + 0x400, UNWIND_LAST, 0, 0);
+	stack[0] = CODE + 0x211; /* runs Python */
+	stack[2] = CODE + 0x311; /* a function in C that Python calls */
+	stack[3] = CODE + 0x221; /* runs Python */
+	stack[5] = CODE + 0x411;
+	memcpy(python.runtime + python_layouts[PYTHON_3_11].key, &id, sizeof(id));
+	put(python.thread, PYTHON_SPECIFIC + KEY * PYTHON_SPECIFIC_LEN + 8, (u64)python.state);
+	put(python.state, 152, (u64)python.thread);
+	put(python.state, 56, (u64)python.list);
+	put(python.list, 8, (u64)python.frames[0]);
+	python_frame_is(0, INNER, INNER + 184 + 2 * 5, 1);
+	python_frame_is(1, MIDDLE, MIDDLE + 184 + 2 * 7, 2);
+	python_frame_is(2, OUTER, OUTER + 184 + 2 * 9, 0);
+	python.frames[0][68] = python.frames[2][68] = 1; /* the last of a call */
+	task.t.thread.fsbase = (u64)python.thread;
+}
+
+/* Frames of Python are in the place of those of its interpreter, with C between them. */
+static void test_python(void **state)
+{
+	const u64 frames[] = {
+		STACK_FRAME((u64)NUMBER, IN_FILE + 0x110),
+		STACK_PYTHON_FRAME(PYTHON_3_11, (u64)INNER, 5),
+		STACK_FRAME((u64)NUMBER, IN_FILE + 0x310),
+		STACK_PYTHON_FRAME(PYTHON_3_11, (u64)MIDDLE, 7),
+		STACK_PYTHON_FRAME(PYTHON_3_11, (u64)OUTER, 9),
+		STACK_FRAME((u64)NUMBER, IN_FILE + 0x410),
+	};
+	const struct sent_stack *s;
+
+	(void)state;
+	start();
+	python_is_here(PYTHON_3_11);
+	reads(5);
+	s = last_stack(1);
+	assert_int_equal(s->end, STACK_WHOLE);
+	assert_int_equal(s->n, 6);
+	assert_memory_equal(s->frames, frames, sizeof(frames));
+	assert_int_equal(STACK_PYTHON_CODE(s->frames[3]), MIDDLE);
+	assert_int_equal(STACK_PYTHON_PLACE(s->frames[3]), 7);
+	assert_int_equal(STACK_PYTHON_VERSION(s->frames[3]), PYTHON_3_11);
+	/* a place that does not fit */
+	python_frame_is(1, MIDDLE, MIDDLE, 2);
+	reads(5);
+	assert_int_equal(STACK_PYTHON_PLACE(last_stack(2)->frames[3]), STACK_PYTHON_PLACES);
+}
+
+/* From 3.12 on, the last frame of a call is none of Python. */
+static void test_python_3_12(void **state)
+{
+	const struct python_layout *l = &python_layouts[PYTHON_3_12];
+	const struct sent_stack *s;
+	u32 id = KEY;
+
+	(void)state;
+	start();
+	python_is_here(PYTHON_3_12);
+	memcpy(python.runtime + l->key, &id, sizeof(id));
+	put(python.state, l->thread_id, (u64)python.thread);
+	put(python.list, l->in_list, (u64)python.frames[0]);
+	for (u32 i = 0; i < 5; i++) {
+		put(python.frames[i], l->code, INNER + 16 * i);
+		put(python.frames[i], l->instruction, INNER + 16 * i + l->code_start);
+		put(python.frames[i], l->caller, i < 4 ? (u64)python.frames[i + 1] : 0);
+	}
+	python.frames[1][l->kind] = python.frames[4][l->kind] = l->last;
+	reads(5);
+	s = last_stack(1);
+	assert_int_equal(s->end, STACK_WHOLE);
+	assert_int_equal(s->n, 6);
+	assert_int_equal(STACK_PYTHON_CODE(s->frames[1]), INNER);
+	assert_int_equal(s->frames[2], STACK_FRAME((u64)NUMBER, IN_FILE + 0x310));
+	assert_int_equal(STACK_PYTHON_CODE(s->frames[3]), INNER + 32);
+	assert_int_equal(STACK_PYTHON_CODE(s->frames[4]), INNER + 48);
+}
+
+/* Where Python's frames cannot be read, the interpreter's are there, and the stack says so. */
+static void test_no_python(void **state)
+{
+	const struct sent_stack *s;
+
+	(void)state;
+	start();
+	python_is_here(PYTHON_UNKNOWN);
+	reads(5);
+	s = last_stack(1);
+	assert_int_equal(s->end, STACK_NO_PYTHON);
+	assert_int_equal(s->n, 5);
+	assert_int_equal(s->frames[1], STACK_FRAME((u64)NUMBER, IN_FILE + 0x210));
+	python_is_here(PYTHON_3_11);
+	put(python.state, 152, 1); /* another thread's */
+	reads(5);
+	assert_int_equal(last_stack(2)->end, STACK_NO_PYTHON);
+	assert_int_equal(last_stack(2)->n, 5);
+	python_is_here(PYTHON_3_11);
+	python_frame_is(2, OUTER + 1, 0, 0); /* no code object */
+	reads(5);
+	s = last_stack(3);
+	assert_int_equal(s->end, STACK_NO_PYTHON);
+	assert_int_equal(s->n, 5); /* without outer() */
+	python_is_here(PYTHON_3_11);
+	python.frames[2][68] = 0; /* the list ends, the call does not */
+	reads(5);
+	assert_int_equal(last_stack(4)->end, STACK_NO_PYTHON);
+	task.t.thread.fsbase = 0;
+	reads(5);
+	assert_int_equal(last_stack(5)->end, STACK_NO_PYTHON);
+	/* a list that leads back to itself */
+	python_is_here(PYTHON_3_11);
+	python_frame_is(1, MIDDLE, 0, 1);
+	reads(5);
+	assert_int_equal(last_stack(6)->end, STACK_DEEP);
+	assert_int_equal(last_stack(6)->n, STACK_FRAMES);
+}
+
 /* An operation of a tenth of the threshold is drawn with a tenth of all random numbers. */
 static void test_drawn(void **state)
 {
@@ -272,6 +429,9 @@ int main(void)
 		cmocka_unit_test_teardown(test_frame_pointers, machine_stop),
 		cmocka_unit_test_teardown(test_other_ends, machine_stop),
 		cmocka_unit_test_teardown(test_deep, machine_stop),
+		cmocka_unit_test_teardown(test_python, machine_stop),
+		cmocka_unit_test_teardown(test_python_3_12, machine_stop),
+		cmocka_unit_test_teardown(test_no_python, machine_stop),
 		cmocka_unit_test_teardown(test_drawn, machine_stop),
 		cmocka_unit_test_teardown(test_no_room, machine_stop),
 		cmocka_unit_test_teardown(test_off, machine_stop),

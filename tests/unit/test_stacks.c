@@ -436,6 +436,7 @@ struct forged {
 	unsigned int number;
 	enum stack_file_state state;
 	char path[FRAME_TEXT];
+	struct unwind_python python;
 	size_t n;
 };
 
@@ -571,6 +572,25 @@ static void own_code_is_known(void **state)
 		{ "main.save", "store", false, false },
 		{ NULL, "store", false, false },
 		{ NULL, NULL, false, false },
+		{ "os_fdatasync", "python3.11", true, true },
+		{ "PyObject_Call", "libpython3.13.so.1.0", true, true },
+		{ "save", "python3.py", false, false },
+		{ "java.io.FileDescriptor.sync", NULL, true, true },
+		{ "Store.saveRows", NULL, false, false },
+		{ "Builtins_CEntry", "node", true, true },
+		{ "Builtins_InterpreterEntryTrampoline", "node", false, false },
+	};
+	static const struct {
+		char *source;
+		bool hidden;
+	} sources[] = {
+		{ "/usr/lib/python3.11/shutil.py", true },
+		{ "/usr/lib/python3/dist-packages/yaml/loader.py", false },
+		{ "/venv/lib/python3.11/site-packages/numpy/lib/format.py", false },
+		{ "<frozen importlib._bootstrap>", true },
+		{ "<string>", false },
+		{ "node:fs", true },
+		{ "/app/loader.py", false },
 	};
 
 	(void)state;
@@ -580,6 +600,31 @@ static void own_code_is_known(void **state)
 		assert_int_equal(frame_is_hidden(&f, &none), all[i].hidden);
 		assert_int_equal(frame_is_hidden(&f, &hide), all[i].hidden_too);
 	}
+	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
+		struct stack_frame f = frame("f", NULL);
+
+		f.source = sources[i].source;
+		assert_int_equal(frame_is_hidden(&f, &none), sources[i].hidden);
+	}
+}
+
+/* A worker of libuv has no caller; the thread that runs libuv's loop has. */
+static void a_pool_worker_has_no_caller(void **state)
+{
+	static const struct stack_frame call = { .function = "fdatasync", .hidden = true };
+	static const struct stack_frame pool = { .function = "uv__fs_work", .hidden = true };
+	static const struct stack_frame start = { .function = "__libc_start_main", .hidden = true };
+	const struct stack_frame *frames[] = { &call, &pool, &start };
+	struct stack s = { .frames = frames, .n = 2 };
+	char text[128];
+
+	(void)state;
+	s.own = stack_own_frame(&s);
+	assert_int_equal(s.own, -1);
+	assert_true(stacks_end_caller(text, sizeof(text), &s));
+	assert_string_equal(text, "(caller unknown: libuv worker)");
+	s.n = 3;
+	assert_int_equal(stack_own_frame(&s), 0);
 }
 
 /* Frame 0x1: save_rows, 0x2: save_index, 0x9: write of the C library. */
@@ -985,6 +1030,7 @@ int main(void)
 		cmocka_unit_test(the_deputy_is_asked_too_much),
 		cmocka_unit_test(a_dead_deputy_has_no_names),
 		cmocka_unit_test(own_code_is_known),
+		cmocka_unit_test(a_pool_worker_has_no_caller),
 		cmocka_unit_test(rows_by_function),
 		cmocka_unit_test(samples_have_no_bias),
 		cmocka_unit_test(text_of_stacks),
