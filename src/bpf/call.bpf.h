@@ -59,6 +59,13 @@ static __always_inline bool ioctl_is_io(u32 command)
 	}
 }
 
+/* Whether an ioctl() with this command is traced. */
+static __always_inline bool ioctl_is_wanted(u32 command)
+{
+	return clone_is_command(command) ? CONF(clones)
+					 : CONF(clones) != CLONES_ONLY && ioctl_is_io(command);
+}
+
 /* F_SETLEASE and F_GETLEASE. A lease is broken like a lock. */
 static __always_inline bool is_lease_command(u64 cmd)
 {
@@ -115,7 +122,7 @@ static __always_inline u32 call_desc_by_args(struct pt_regs *regs, u32 nr, u32 d
 			return CALL_DESC(CALL_KIND(desc), FILE_ARG0);
 		return handle;
 	case OFFSET_IOCTL:
-		return ioctl_is_io(second) ? CALL_DESC(CALL_KIND(desc), FILE_ARG0) : 0;
+		return ioctl_is_wanted(second) ? CALL_DESC(CALL_KIND(desc), FILE_ARG0) : 0;
 	case OFFSET_DUP:
 		f = fd_look(second, false);
 		return f.file && mode_wanted(f.mode) ? CALL_DESC(CALL_KIND(desc), FILE_ARG1)
@@ -403,6 +410,18 @@ static __always_inline void copy_begins(struct pt_regs *regs, u32 nr, u32 desc, 
 		t->op.noted |= NOTED_COPY;
 }
 
+/* Begins an ioctl() after which two files share blocks. Returns whether it is one. */
+static __always_inline bool ioctl_clones(struct pt_regs *regs, u32 nr, bool compat)
+{
+	u64 command = call_arg(regs, 1, compat);
+
+	if (!clone_is_command(command))
+		return false;
+	clone_begins(nr | (compat ? CALL_COMPAT : 0), call_arg(regs, 0, compat), command,
+		     call_arg(regs, 2, compat));
+	return true;
+}
+
 static __always_inline void call_begins(void *ctx, bool perf, u32 nr, u32 descs)
 {
 	struct task_state *t;
@@ -416,6 +435,9 @@ static __always_inline void call_begins(void *ctx, bool perf, u32 nr, u32 descs)
 		if (CALL_FILE(desc) >= FILE_ARG1) {
 			desc = call_desc_now(call_regs(ctx, perf), nr, desc, compat);
 			if (!desc)
+				return;
+			if (CONF(clones) && call_where(nr, compat) == OFFSET_IOCTL &&
+			    ioctl_clones(call_regs(ctx, perf), nr, compat))
 				return;
 			if (CALL_FILE(desc) >= FILE_MAPPING) {
 				bpf_tail_call(ctx, &mapping_calls, 0);
@@ -588,8 +610,8 @@ static __always_inline bool call_ends(struct task_state *t, void *ctx, bool perf
 			fd = late ? call_first_arg(call_regs(ctx, perf)) : ret;
 			wanted = CONF(rdonly_cast) ? fd_learn(op, fd, true)
 						   : fd_learn(op, fd, false);
-		} else if (op->kind == OP_COPY && op->noted & NOTED_COPY) {
-			copy_ends(ret, now);
+		} else if (op->kind == OP_COPY && op->noted & (NOTED_COPY | NOTED_CLONE)) {
+			ret = copy_ends(ret, now);
 		}
 	}
 	if (offsets_wanted() && unlikely(op->offset >= OFFSET_END))

@@ -245,6 +245,9 @@ struct executed {
 	char text[EXECUTED_BYTES];
 };
 
+/* Whether ioctl() with FICLONE or FICLONERANGE is traced, as a copy, and with other commands. */
+enum clones { CLONES_NONE, CLONES_TOO, CLONES_ONLY };
+
 struct bpf_conf {
 	/* the processes to trace */
 	unsigned int tool_tgid;       /* the tool, whose I/O is not traced */
@@ -305,6 +308,7 @@ struct bpf_conf {
 	unsigned int lane_wake;   /* user space is woken after lane_wake + 1 records of a lane */
 	unsigned char meta_calls; /* operations of kind meta and fsync have a row for each call */
 	unsigned char paths;      /* operations of calls by path have a file; see path.bpf.h */
+	unsigned char clones;     /* enum clones */
 	unsigned char call_noted; /* the number of an operation's call is needed */
 	unsigned char waits;      /* cut sleeps by layer */
 	unsigned char cpu_split;  /* cut the time on the CPU by layer, too */

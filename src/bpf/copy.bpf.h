@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * copy.bpf.h - the two files of a copy: sendfile, splice and copy_file_range.
+ * copy.bpf.h - the two files of a copy: sendfile, splice, copy_file_range, and ioctl with FICLONE
+ * or FICLONERANGE, after which two files share their blocks.
  *
  * The operation belongs to the file that is read if this file is traced, else to the file that is
  * written. So it has one row, and one record. If both are traced, the row of the second file has
@@ -12,6 +13,26 @@
 #include "op.bpf.h"
 
 enum { COPY_OF_ONE = 1, COPY_OF_TWO };
+
+/* As in the kernel's headers for programs. */
+#define FICLONE      0x40049409
+#define FICLONERANGE 0x4020940d
+
+/* Whether this ioctl() makes two files share blocks. Not where all is inlined: the verifier of 5.10
+ * gives up there, and these calls stay OP_META. */
+static __always_inline bool clone_is_command(u32 command)
+{
+#if defined(__bpf__) && !defined(FUNCTIONS)
+	return false;
+#else
+	return command == FICLONE || command == FICLONERANGE;
+#endif
+}
+
+struct clone_range { /* struct file_clone_range */
+	s64 source;
+	u64 offset, bytes, to;
+};
 
 static __always_inline bool file_is_storage(u64 file)
 {
@@ -58,6 +79,49 @@ static __always_inline u32 copy_learn(struct op *op, u64 from, u64 to)
 	return copy_learn_file(to);
 }
 
+/* How many bytes of @from (struct file *) are in @range; bytes 0: all up to its end. */
+static __always_inline u64 clone_bytes(const struct clone_range *range, u64 from)
+{
+	u64 size;
+
+	if (range->bytes || !from)
+		return range->bytes;
+	size = BPF_CORE_READ((struct file *)from, f_inode, i_size);
+	return size > range->offset ? size - range->offset : 0;
+}
+
+/* Begins ioctl(@to_fd, @command, @third), whose number is @call. @third is the descriptor of the
+ * source, or the address of a struct clone_range. A function, since the verifier would walk all
+ * that follows once more. */
+GLOBAL int clone_begins(u32 call, u32 to_fd, u64 command, u64 third)
+{
+	struct clone_range range = { .source = (int)third };
+	struct task_state *t;
+	u64 from, to;
+	u32 files;
+
+	if (!CONF(clones))
+		return 0;
+	if ((u32)command == FICLONERANGE &&
+	    bpf_probe_read_user(&range, sizeof(range), (void *)third))
+		range.source = -1;
+	from = (u64)current_file(range.source, false);
+	to = (u64)current_file(to_fd, false);
+	if (!copy_may_be_wanted(from, to))
+		return 0;
+	t = task_get(current_task());
+	files = t ? copy_learn(&t->op, from, to) : 0;
+	if (!files)
+		return 0;
+	t->op.call = call;
+	t->op.fd = to_fd;
+	t->op.offset = OFFSET_UNKNOWN;
+	op_start(&t->op, OP_COPY, OP_ACTIVE, bpf_ktime_get_ns());
+	t->op.noted |= NOTED_CLONE | (files == COPY_OF_TWO ? NOTED_COPY : 0);
+	t->op.len = clone_bytes(&range, from); /* the call itself returns 0 */
+	return 0;
+}
+
 /* Whether both files of a copy count in the same row, or would without their kind. */
 static __always_inline bool copy_in_one_row(const struct file_info *from,
 					    const struct file_info *to)
@@ -82,36 +146,44 @@ static __always_inline void copy_note(struct op *op, const struct file_info *to)
 		file_send(to, key);
 }
 
-/* Current's copy of two files ends at @now, and returns @ret. Counts the bytes in the row of the
- * file to which it wrote, if the other file's row is not the same. */
-GLOBAL int copy_ends(s64 ret, u64 now)
+/* Counts @bytes of current's copy, which ends at @now, in the row of the file to which it wrote, if
+ * the other file's row is not the same. */
+static __always_inline void copy_count_to(struct task_state *t, u64 bytes, u64 now)
 {
-	struct task_state *t = current_lookup();
 	struct file_info to = {};
 	struct op_sums *sums;
 	struct file *file;
 
-	if (!op_may_end() || !t)
-		return 0;
-	if (ret <= 0) {
-		t->op.noted &= ~NOTED_COPY;
-		return 0;
-	}
 	file = (struct file *)t->op.copied_to;
 	file_learn(&to, file_look(file, false), false);
 	if (CONF(sent_ops))
 		copy_note(&t->op, &to);
 	if (CONF(uncounted) || CONF(layer) != LAYER_OPS ||
 	    (CONF(min_ns) && now - t->op.start < CONF(min_ns)))
-		return 0;
+		return;
 	if (copy_in_one_row(&t->op.file, &to))
-		return 0;
+		return;
 	sums = row_hashed(&to, ROW_WHAT(0, (u32)OP_COPY_TO, 0), 0, NULL, !live.epoch);
 	if (!sums)
-		return 0;
+		return;
 	atomic_add(&sums->count, 1);
-	atomic_add(&sums->bytes, ret);
-	return 0;
+	atomic_add(&sums->bytes, bytes);
+}
+
+/* Current's copy ends at @now, and returns @ret. Returns the bytes of the copy, or an error. */
+GLOBAL s64 copy_ends(s64 ret, u64 now)
+{
+	struct task_state *t = current_lookup();
+
+	if (!op_may_end() || !t)
+		return ret;
+	if (!ret && t->op.noted & NOTED_CLONE)
+		ret = t->op.len;
+	if (ret <= 0)
+		t->op.noted &= ~NOTED_COPY;
+	else if (t->op.noted & NOTED_COPY)
+		copy_count_to(t, ret, now);
+	return ret;
 }
 
 #endif

@@ -16,6 +16,7 @@
 #include "trace/plan.h"
 #include "trace/session.h"
 #include "trace/stream.h"
+#include "trace/syscalls.h"
 
 static unsigned char arg_of(struct feature *f, const char *tracepoint, const char *type)
 {
@@ -360,6 +361,7 @@ static void conf_set_ops(struct bpf_conf *c, const struct session_conf *sc, stru
 			sc->layer == LAYER_SYSCALL;
 	c->op_extras = sc->min_ns || sc->sent_ops || sc->uncounted || sc->by == BY_CACHE ||
 		       sc->meta_calls || c->aio_calls || sc->layer == LAYER_SYSCALL;
+	c->clones = syscalls_clones(sc->kinds, &sc->only);
 	c->waits = sc->layer == LAYER_OPS;
 	c->cpu_split = c->waits && !sc->cpu_whole;
 	c->sites = sc->sites;

@@ -203,7 +203,7 @@ enum op_kind syscalls_choose(struct syscall_choice *c, const char *name)
 		if (!syscalls_same(list[i].name, name))
 			continue;
 		kind = CALL_KIND(list[i].desc);
-		c->kinds |= 1U << kind;
+		c->kinds |= 1U << kind | (i == ID_ioctl) << OP_COPY;
 		c->at[i / 64] |= 1ULL << i % 64;
 	}
 	return kind;
@@ -221,6 +221,19 @@ static bool is_left_out(const struct syscall_choice *only, unsigned int kind, si
 	return only->kinds >> kind & 1 && !(only->at[call / 64] >> call % 64 & 1);
 }
 
+static bool is_chosen(unsigned int kinds, const struct syscall_choice *only, unsigned int kind,
+		      size_t call)
+{
+	return kinds >> kind & 1 && !is_left_out(only, kind, call);
+}
+
+enum clones syscalls_clones(unsigned int kinds, const struct syscall_choice *only)
+{
+	if (!is_chosen(kinds, only, OP_COPY, ID_ioctl))
+		return CLONES_NONE;
+	return is_chosen(kinds, only, OP_META, ID_ioctl) ? CLONES_TOO : CLONES_ONLY;
+}
+
 void syscalls_fill(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX], unsigned int kinds,
 		   const struct syscall_choice *only, bool vfs_tells)
 {
@@ -229,8 +242,8 @@ void syscalls_fill(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX], unsigne
 		const struct call *c = &list[of->call];
 		unsigned char desc = c->desc | (vfs_tells ? through_vfs(c) : 0);
 
-		if (!(kinds & 1u << CALL_KIND(c->desc)) ||
-		    is_left_out(only, CALL_KIND(c->desc), of->call))
+		if (!is_chosen(kinds, only, CALL_KIND(c->desc), of->call) &&
+		    !(of->call == ID_ioctl && syscalls_clones(kinds, only)))
 			continue;
 		if (of->nr >= 0) {
 			calls[of->nr] |= desc;

@@ -37,6 +37,9 @@ bool syscalls_same(const char *called, const char *name);
 void syscalls_fill(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX], unsigned int kinds,
 		   const struct syscall_choice *only, bool vfs_tells);
 
+/* What ioctl() is; @kinds and @only as of syscalls_fill(). */
+enum clones syscalls_clones(unsigned int kinds, const struct syscall_choice *only);
+
 /* The calls with which a signal's handler returns: rt_sigreturn(), of 64 and of 32 bits, and
  * sigreturn() of 32 bits. They are no operations; see `src/bpf/restart.bpf.h`. */
 void syscalls_fill_returns(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX]);

@@ -246,6 +246,34 @@ fcntl.flock(file, fcntl.LOCK_EX)
 signal.setitimer(signal.ITIMER_REAL, 0)' "$dir/file" 0.4 "$1" >"$tmp/out"
 }
 
+@test "copy: files that share blocks after FICLONE have the bytes of the copy" {
+	command -v mkfs.btrfs losetup >/dev/null || skip "no mkfs.btrfs"
+	truncate -s 128M "$tmp/disk"
+	mkdir "$tmp/volume"
+	mkfs.btrfs -q -f "$tmp/disk"
+	mount -o loop "$tmp/disk" "$tmp/volume" || skip "no btrfs"
+	printf %40009s >"$tmp/volume/from"
+	run --separate-stderr "$iostrata" record --ops -o "$tmp/a.ios" -- "$python" -c 'import fcntl, os, struct, sys
+os.chdir(sys.argv[1])
+source = os.open("from", os.O_RDONLY)
+for i in range(23):
+    fcntl.ioctl(os.open(f"to{i}", os.O_WRONLY | os.O_CREAT), 0x40049409, source)
+for i in range(7):
+    to = os.open(f"part{i}", os.O_WRONLY | os.O_CREAT)
+    fcntl.ioctl(to, 0x4020940d, struct.pack("qQQQ", source, 4096, 8192, 0))' \
+		"$tmp/volume"
+	umount "$tmp/volume"
+	((status == 0))
+	expect 0 report -j --op copy "$tmp/a.ios"
+	json '[.ops[] | select(.op == "copy") | [.count, .bytes]] == [[30, 23 * 40009 + 7 * 8192]]'
+	expect 0 report -j --by file --op copy --file "$tmp/volume/to3" "$tmp/a.ios"
+	json '[.ops[] | [.op, .count, .bytes]] == [["copy", 1, 40009]]'
+	expect 0 report -j --op meta "$tmp/a.ios"
+	json 'all(.ops[]; .op == "meta")'
+	expect 0 report --events csv --op ioctl "$tmp/a.ios"
+	(($(grep -c '"copy","ioctl"' <<<"$output") == 30))
+}
+
 @test "signal: a call that begins again after a handler is one operation without an error" {
 	flock_with_alarms 0
 	json --arg f "$dir/file" '[.ops[] | select(.key == $f) | [.count, .errors]] == [[2, 0]]' "$tmp/out"

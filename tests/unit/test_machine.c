@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <sys/syscall.h>
+
 #include "base/machine.h"
 #include "bpf/conf.h"
 #include "capture/header.h"
@@ -68,6 +70,32 @@ static void test_fill(void **state)
 		n++;
 	}
 	assert_int_equal(n, 5);
+}
+
+/* What ioctl() is: two kinds, as its command says. */
+static void assert_ioctl(unsigned int kinds, const char *name, bool is_traced, enum clones clones)
+{
+	uint16_t calls[CALL_MAX] = {}, offsets[CALL_MAX] = {};
+	struct syscall_choice only = {};
+
+	if (name)
+		assert_int_not_equal(syscalls_choose(&only, name), OP_NONE);
+	syscalls_fill(calls, offsets, kinds | only.kinds, &only, false);
+	assert_int_equal(calls[__NR_ioctl] & 0xff,
+			 is_traced ? CALL_DESC(OP_META, FILE_BY_ARGS) : 0);
+	assert_int_equal(syscalls_clones(kinds | only.kinds, &only), clones);
+}
+
+static void test_ioctl(void **state)
+{
+	(void)state;
+	assert_ioctl(~0U, NULL, true, CLONES_TOO);
+	assert_ioctl(1U << OP_META, NULL, true, CLONES_NONE);
+	assert_ioctl(1U << OP_COPY, NULL, true, CLONES_ONLY);
+	assert_ioctl(1U << OP_READ, NULL, false, CLONES_NONE);
+	assert_ioctl(0, "ioctl", true, CLONES_TOO);
+	assert_ioctl(0, "sendfile", false, CLONES_NONE);
+	assert_ioctl(0, "stat", false, CLONES_NONE);
 }
 
 /* The calls chosen by @name, in the order of their numbers, each with a blank. */
@@ -136,8 +164,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),  cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_fill),   cmocka_unit_test(test_choice),
-		cmocka_unit_test(test_header),
+		cmocka_unit_test(test_fill),   cmocka_unit_test(test_ioctl),
+		cmocka_unit_test(test_choice), cmocka_unit_test(test_header),
 	};
 
 	return cmocka_run_group_tests_name("machine", tests, NULL, NULL);

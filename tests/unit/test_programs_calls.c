@@ -215,13 +215,20 @@ static void test_madvise(void **state)
 /* ioctl() is an operation by its command, if it is about storage. */
 static void test_ioctl(void **state)
 {
-	static const u32 io[] = { 0x40049409 /* FICLONE */,    0xc0189436 /* FIDEDUPERANGE */,
-				  0xc0185879 /* FITRIM */,     0xc0045877 /* FIFREEZE */,
-				  0xc020660b /* FIEMAP */,     0x80086601 /* FS_IOC_GETFLAGS */,
-				  0x401c5820 /* FSSETXATTR */, 0x1277 /* BLKDISCARD */,
-				  0x2285 /* SG_IO */,          1 /* FIBMAP */ };
-	static const u32 others[] = { 0x5401 /* TCGETS */, 0x5421 /* FIONBIO */,
-				      0x541b /* FIONREAD */, 2 /* FIGETBSZ */,
+	static const u32 io[] = { 0xc0189436 /* FIDEDUPERANGE */,
+				  0xc0185879 /* FITRIM */,
+				  0xc0045877 /* FIFREEZE */,
+				  0xc020660b /* FIEMAP */,
+				  0x80086601 /* FS_IOC_GETFLAGS */,
+				  0x401c5820 /* FSSETXATTR */,
+				  0x1277 /* BLKDISCARD */,
+				  0x2285 /* SG_IO */,
+				  1 /* FIBMAP */ };
+	static const u32 others[] = { 0x5401 /* TCGETS */,
+				      0x5421 /* FIONBIO */,
+				      0x541b /* FIONREAD */,
+				      2 /* FIGETBSZ */,
+				      0x40049409 /* FICLONE, a copy: no copies are traced */,
 				      0x400454ca /* TUNSETIFF */ };
 	const struct slow_op *r;
 
@@ -933,8 +940,8 @@ static void test_unmatched_calls(void **state)
 		{ NR_MLOCK_32, { .di = 4, .bx = 2 }, false, false },
 		{ NR_SENDFILE, { .di = 4, .si = 2 }, false, true },
 		{ NR_SENDFILE, { .di = 2, .si = 4 }, false, false },
-		{ NR_IOCTL, { .di = 2, .si = 0x40049409 }, false, true },
-		{ NR_IOCTL, { .di = 4, .si = 0x40049409 }, false, false },
+		{ NR_IOCTL, { .di = 2, .si = 0xc0189436 }, false, true },
+		{ NR_IOCTL, { .di = 4, .si = 0xc0189436 }, false, false },
 		{ NR_IOCTL, { .di = 2, .si = 0x5401 }, false, false },
 		{ NR_MADVISE, { .dx = MADV_WILLNEED }, false, true },
 		{ NR_MADVISE, { .dx = 4 }, false, false },

@@ -549,6 +549,52 @@ static void test_copy_of_two_files(void **state)
 	assert_copied_to(2, 4200);
 }
 
+/* ioctl() returns 0 for a clone: its bytes are those that the two files share. */
+static void test_clone_of_two_files(void **state)
+{
+	enum { NR_IOCTL = 16, CLONE = 0x40049409, CLONE_RANGE = 0x4020940d };
+	static const struct {
+		s64 source;
+		u64 offset, bytes, to;
+	} part = { 2, 101, 53, 0 }, rest = { 2, 9901, 0, 0 }, past = { 2, 10009, 0, 0 };
+	unsigned short made[CALL_MAX] = { [NR_IOCTL] = CALL_DESC(OP_META, FILE_BY_ARGS) };
+	unsigned short where[CALL_MAX] = { [NR_IOCTL] = OFFSET_IOCTL };
+
+	(void)state;
+	copies_by(BY_FILE);
+	data_set(calls, made, sizeof(made));
+	data_set(call_offsets, where, sizeof(where));
+	conf.clones = CLONES_TOO;
+	ext4.inode.i_size = 10007;
+	copy(NR_IOCTL, 3, CLONE, 2, 0);
+	assert_int_equal(counted_by(OP_COPY, EXT4_DEV, 23), 1);
+	assert_int_equal(ops_counted(OP_COPY, NULL).bytes, 10007);
+	assert_copied_to(1, 10007);
+	copy(NR_IOCTL, 3, CLONE_RANGE, (u64)&part, 0);
+	assert_copied_to(2, 10007 + 53);
+	copy(NR_IOCTL, 3, CLONE_RANGE, (u64)&rest, 0);
+	assert_copied_to(3, 10007 + 53 + 106);
+	copy(NR_IOCTL, 3, CLONE_RANGE, (u64)&past, 0);
+	copy(NR_IOCTL, 3, CLONE, 2, -18);       /* EXDEV */
+	copy(NR_IOCTL, 3, CLONE_RANGE, 8, -14); /* no such address */
+	assert_int_equal(ops_counted(OP_COPY, NULL).count, 6);
+	assert_int_equal(ops_counted(OP_COPY, NULL).errors, 2);
+	assert_copied_to(3, 10007 + 53 + 106);
+	copy(NR_IOCTL, 3, 0x80086601, 2, 0); /* FS_IOC_GETFLAGS */
+	assert_int_equal(counted(OP_META), 1);
+	/* with copies alone, other commands are no operations */
+	conf.clones = CLONES_ONLY;
+	copy(NR_IOCTL, 3, CLONE, 2, 0);
+	copy(NR_IOCTL, 3, 0x80086601, 2, 0);
+	assert_int_equal(counted(OP_META), 1);
+	assert_int_equal(ops_counted(OP_COPY, NULL).count, 7);
+	/* a copy that returns 0 has no bytes, whatever came before */
+	copies_by(BY_FILE);
+	copy(NR_COPY, 2, 0, 3, 0);
+	assert_copied_to(4, 2 * 10007 + 53 + 106);
+	assert_int_equal(ops_counted(OP_COPY, NULL).bytes, 2 * 10007 + 53 + 106);
+}
+
 /* Other rows differ by file system, too; and those by thread only so. */
 static void test_copy_in_other_rows(void **state)
 {
@@ -1778,6 +1824,7 @@ int main(void)
 		TEST(test_which_files),
 		TEST(test_which_argument),
 		TEST(test_copy_of_two_files),
+		TEST(test_clone_of_two_files),
 		TEST(test_copy_in_other_rows),
 		TEST(test_copy_filtered),
 		TEST(test_copy_not_counted),
