@@ -12,8 +12,9 @@ import re
 import subprocess
 import sys
 
-# of setpriv(1), docker and podman, and tests/mutate
-OF_OTHERS = {"--inh-caps", "--ambient-caps", "--cap-add", "--security-opt", "--ulimit", "--cgroups", "--unit"}
+# of setpriv(1), docker and podman, tests/mutate, and Node
+OF_OTHERS = {"--inh-caps", "--ambient-caps", "--cap-add", "--security-opt", "--ulimit", "--cgroups", "--unit",
+             "--perf-basic-prof", "--interpreted-frames-native-stack"}
 OPTION = r"--[a-z][a-z-]*[a-z]|-[A-Za-z](?![\w-])"
 
 
