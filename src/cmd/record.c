@@ -190,7 +190,7 @@ struct record_run {
 	struct recorder recorder;
 	uint64_t start_ns, said_ns;
 	bool until_said, ended, stacks_written;
-	uint64_t stacks_late; /* came after these were written */
+	uint64_t stacks_late, stacks_late_ns; /* came after the others were written */
 	struct breakdown_view view;
 	struct utsname uts;
 };
@@ -433,10 +433,13 @@ static void on_stack(void *arg, const struct sent_stack *s, unsigned int number,
 {
 	struct record_run *rec = arg;
 
-	if (rec->stacks_written)
-		rec->stacks_late++;
-	else
+	if (!rec->stacks_written) {
 		recorder_stack(&rec->recorder, s, number, fs_slot);
+	} else if (s->start_ns + s->total_ns <= rec->recorder.intake.end_ns) {
+		/* not of an operation that ended while names were looked up: it is not recorded */
+		rec->stacks_late++;
+		rec->stacks_late_ns += s->total_ns;
+	}
 }
 
 /* Sets up user stacks, if they are wanted. Returns 0, or -1 with @why. */
@@ -604,7 +607,7 @@ static int recording_end(struct record_run *rec, const struct snapshot *sn, stru
 	if (sn->stacks) {
 		total.has_stacks = true;
 		total.stacks_lost = sn->stacks->lost + rec->stacks_late;
-		total.stacks_lost_ns = sn->stacks->lost_ns;
+		total.stacks_lost_ns = sn->stacks->lost_ns + rec->stacks_late_ns;
 	}
 	if (!rec->files.max_files && !rec->files.keep_ns && !rec->files.w.err) {
 		total.servers = sn->servers;

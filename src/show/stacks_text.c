@@ -301,8 +301,9 @@ void stacks_taken_text(char *dst, size_t cap, const struct stacks *s)
 		n += snprintf(dst + n, cap - n, "; %s by frame pointers in part",
 			      text_count(s->by_frame_pointers).s);
 	if (s->lost)
-		n += snprintf(dst + n, cap - n, "; %s lost (%s)", text_count(s->lost).s,
-			      text_ns(s->lost_ns).s);
+		n += snprintf(dst + n, cap - n, "; %s stack%s of operations with %s %s lost",
+			      text_count(s->lost).s, text_plural(s->lost), text_ns(s->lost_ns).s,
+			      s->lost == 1 ? "was" : "were");
 	if (s->dropped)
 		n += snprintf(dst + n, cap - n, "; %s in no row: too many are different",
 			      text_count(s->dropped).s);
