@@ -730,8 +730,8 @@ static void doubts_say(struct replay_run *r)
 
 	if (!r->untimed)
 		return;
-	snprintf(text, sizeof(text), "no interval has %s lost event%s, whose time is not known",
-		 text_count(r->untimed).s, text_plural(r->untimed));
+	snprintf(text, sizeof(text), "%s event%s lost at unknown times %s in no interval",
+		 text_count(r->untimed).s, text_plural(r->untimed), r->untimed == 1 ? "is" : "are");
 	if (r->conf->screen)
 		snprintf(r->keys.said, sizeof(r->keys.said), "%s", text);
 	else

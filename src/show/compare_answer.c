@@ -334,8 +334,8 @@ static void put_work(FILE *f, const struct compare *c)
 
 	if (!compare_is_of_commands(c)) {
 		fprintf(f,
-			"work: %s operations instead of %s; these are no recordings of a "
-			"command, so another number is no other work\n",
+			"work: %s operations instead of %s; not all of these are recordings of "
+			"a command, so another number is no other work\n",
 			compare_value(FIG_RATE, number[NEW]).s,
 			compare_value(FIG_RATE, number[BASE]).s);
 		return;

@@ -23,7 +23,8 @@ enum {
 	WHOLE_PERCENT = 105, /* the most that counts as the whole of a stratum */
 	WHO_ROWS = 64,       /* rows of waits among which this is looked for */
 	SUBJECT_COLUMNS = 30,
-	TITLE_COLUMNS = 16, /* columns for the operation's name, left of its strata */
+	COMMAND_COLUMNS = 100, /* not on a terminal; --slowest has all of a command line */
+	TITLE_COLUMNS = 16,    /* columns for the operation's name, left of its strata */
 	NAME = TEXT_SAFE_CAP(2 * PATH_MAX),
 	CAUSE = 64 + TEXT_SAFE_CAP(32),
 };
@@ -410,7 +411,8 @@ static void who_text(char *text, size_t cap, const struct breakdown_view *v,
 	if (!commands || !g->most->command)
 		return;
 	text_safe(safe, sizeof(safe), g->most->command);
-	text_fit(command, sizeof(command), safe, columns_for(v, SUBJECT_COLUMNS), TEXT_CUT_MIDDLE);
+	text_fit(command, sizeof(command), safe,
+		 v->form.terminal ? SUBJECT_COLUMNS : COMMAND_COLUMNS, TEXT_CUT_MIDDLE);
 	snprintf(text + n, cap - n, ": %s", command);
 }
 

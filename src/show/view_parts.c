@@ -666,11 +666,16 @@ static int unended_text(char *dst, size_t cap, const struct snapshot *sn, uint64
 static int lost_text(char *dst, size_t cap, const struct snapshot *sn)
 {
 	uint64_t names = sn->lost[LOST_NAMES], events = lost_sum(sn->lost, sn->missed) - names;
+	const char *were_lost = " lost";
 	int n = 0;
 
 	if (!events && !names)
 		return snprintf(dst, cap, "nothing lost%s", sn->is_part ? " in this part" : "");
 	n = unended_text(dst, cap, sn, events);
+	if (n)
+		were_lost = names == 1 ? " was lost" : " were lost";
+	else if (events)
+		were_lost = "";
 	if (events && !n) {
 		n = snprintf(dst, cap, "%s event%s lost ", text_count(events).s,
 			     text_plural(events));
@@ -680,7 +685,7 @@ static int lost_text(char *dst, size_t cap, const struct snapshot *sn)
 		n += snprintf(dst + n, cap - n, ", and ");
 	if (names)
 		n += snprintf(dst + n, cap - n, "the name%s of %s file%s%s", text_plural(names),
-			      text_count(names).s, text_plural(names), events ? "" : " lost");
+			      text_count(names).s, text_plural(names), were_lost);
 	return n;
 }
 

@@ -343,7 +343,7 @@ static void completions_that_no_program_saw_are_told(void **state)
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text,
 		   "\nno program saw the completion of 5 of 47,921 requests, and the names of 2 "
-		   "files");
+		   "files were lost; ");
 	f.sn.lost[LOST_UNMATCHED_START] = 1;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\n6 events lost of ");
@@ -2313,6 +2313,8 @@ static void fixture_of(struct fixture *f, enum stratum st, uint64_t ns)
 static void the_first_screen_says_who(void **state)
 {
 	struct breakdown_view v = plain;
+	char command[401] = "";
+	const char *at;
 	struct fixture f;
 
 	(void)state;
@@ -2326,6 +2328,19 @@ static void the_first_screen_says_who(void **state)
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text,
 		   "\nwaited 51.0 ms for a file lock that a\\x1b[1m had (pid 7): a\\x1b --all\n");
+	/* a long command line has not the screen for itself */
+	memset(command, 'c', sizeof(command) - 1);
+	memcpy(command, "first", 5);
+	memcpy(command + sizeof(command) - 5, "last", 5);
+	free(f.sn.whos[0].command);
+	f.sn.whos[0].command = strdup(command);
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "had (pid 7):\n  firstccc");
+	assert_has(f.text, "last\n");
+	assert_has_not(f.text, command);
+	at = strstr(f.text, "firstccc");
+	assert_true(at && strcspn(at, "\n") <= 100);
+	f.sn.whos[0].command[5] = '\0';
 	/* of the same name */
 	who_add(&f.sn, (struct who_key){ .pid = 7, .op = OP_META, .who = WHO_FILE_LOCK },
 		"a\x1b[1m", NULL, 11000000);
