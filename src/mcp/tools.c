@@ -45,9 +45,9 @@ struct tool {
 };
 
 /* Values of "by". */
-static const char *const keys[] = { "pid",    "tid",   "comm",      "file",   "cgroup",
-				    "dev",    "cache", "container", "server", "host",
-				    "client", "dir",   NULL };
+static const char *const keys[] = { "pid",      "tid",       "comm",    "file", "cgroup", "dev",
+				    "cache",    "container", "server",  "host", "client", "dir",
+				    "function", "line",      "library", NULL };
 
 #define RECORDING                                                                                  \
 	{                                                                                          \
@@ -83,7 +83,7 @@ static const struct tool tools[] = {
 	  NULL,
 	  "explain with a condition such as 'write>p99' for a cause; slowest for single "
 	  "operations; "
-	  "report with by=file or by=comm for who.",
+	  "report with by=file or by=comm for who, by=function for which code (record --stacks).",
 	  { RECORDING, BY, CHOICE },
 	  false },
 	{ "slowest",
@@ -106,7 +106,7 @@ static const struct tool tools[] = {
 	  false },
 	{ "compare",
 	  "What differs between two recordings, and whether chance explains the difference. "
-	  "structuredContent: schema iostrata.compare/1.",
+	  "structuredContent: schema iostrata.compare/2.",
 	  { "compare" },
 	  NULL,
 	  "explain in the slower recording, for the operations that differ.",
@@ -137,7 +137,7 @@ static const struct tool tools[] = {
 	  "structuredContent: schema iostrata.breakdown/1.",
 	  { "breakdown", "--rows=8" },
 	  NULL,
-	  "breakdown_now with by=file or by=comm for who.",
+	  "breakdown_now with by=file or by=comm for who, by=function for which code.",
 	  { { "seconds", ARG_COUNT, "--duration=", "how long", true, LIVE_S }, BY },
 	  true },
 	{},

@@ -85,6 +85,17 @@ text() { command jq -j '.result.content[0].text'; }
 	text <"$tmp/out" | grep -q "^dir .*operation"
 }
 
+@test "mcp: tools name the schema of their answers; rows by caller need user stacks" {
+	{
+		printf '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
+		call compare '{"old":"none.ios","new":"discard.ios"}'
+		call report '{"recording":"none.ios","by":"function"}'
+	} | ask >"$tmp/out"
+	command jq -se '.[1].result.structuredContent.schema as $is |
+		.[0].result.tools[] | select(.name == "compare").description | contains("schema " + $is + ".")' "$tmp/out"
+	sed -n 3p "$tmp/out" | text | grep -qx "error: 'none.ios' has no user stacks"
+}
+
 @test "mcp: only recordings of the folder are offered, no links, no options, no controls" {
 	call list_recordings | ask >"$tmp/out"
 	command jq -e '[.result.structuredContent.recordings[].recording] | sort == ["discard.ios", "none.ios"]' "$tmp/out"
