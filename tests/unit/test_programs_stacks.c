@@ -29,6 +29,7 @@ static void start(void)
 	MAP(unwind_files, 16);
 	MAP_ARRAY(unwind_rows, 64);
 	task_init(&task, 1201, 1207, "store", 0);
+	task.t.group_leader->start_time = 4711;
 	file_init(&file, "ext4", 0x800001, 17, S_IFREG);
 	file_init(&program, "ext4", 0x800001, 19, S_IFREG);
 	cpu_is(1, &task);
@@ -108,6 +109,7 @@ static void test_new_file(void **state)
 	assert_int_equal(s->end, STACK_NOT_READY);
 	assert_int_equal(s->n, 0);
 	assert_int_equal(s->total_ns, 13);
+	assert_int_equal(s->process_start, 4711);
 	assert_int_equal(sent(SENT_STACK_FILE, &last), 1);
 	f = last;
 	assert_int_equal(f->key.ino, 19);
@@ -230,7 +232,7 @@ enum { INNER = 0x123450, MIDDLE = 0x123460, OUTER = 0x123470, KEY = 3 };
 
 struct python_memory {
 	unsigned char runtime[4096];
-	unsigned char thread[1024] __attribute__((aligned(16)));
+	unsigned char thread[2048] __attribute__((aligned(16)));
 	unsigned char state[256], list[16];
 	unsigned char frames[5][80];
 };
@@ -267,8 +269,8 @@ static void python_is_here(u32 version)
 	row(1, IN_FILE + 0x200, UNWIND_SP, 16, 0);
 	row(2, IN_FILE + 0x300, UNWIND_SP, 8, 0);
 	row(3, IN_FILE + 0x400, UNWIND_LAST, 0, 0);
-	stack[0] = CODE + 0x211; /* runs Python */
-	stack[2] = CODE + 0x311; /* a function in C that Python calls */
+	stack[0] = CODE + 0x201; /* runs Python: the function's first place */
+	stack[2] = CODE + 0x301; /* a function in C that Python calls: the place behind it */
 	stack[3] = CODE + 0x221; /* runs Python */
 	stack[5] = CODE + 0x411;
 	memcpy(python.runtime + python_layouts[PYTHON_3_11].key, &id, sizeof(id));
@@ -289,7 +291,7 @@ static void test_python(void **state)
 	const u64 frames[] = {
 		STACK_FRAME((u64)NUMBER, IN_FILE + 0x110),
 		STACK_PYTHON_FRAME(PYTHON_3_11, (u64)INNER, 5),
-		STACK_FRAME((u64)NUMBER, IN_FILE + 0x310),
+		STACK_FRAME((u64)NUMBER, IN_FILE + 0x300),
 		STACK_PYTHON_FRAME(PYTHON_3_11, (u64)MIDDLE, 7),
 		STACK_PYTHON_FRAME(PYTHON_3_11, (u64)OUTER, 9),
 		STACK_FRAME((u64)NUMBER, IN_FILE + 0x410),
@@ -313,33 +315,67 @@ static void test_python(void **state)
 	assert_int_equal(STACK_PYTHON_PLACE(last_stack(2)->frames[3]), STACK_PYTHON_PLACES);
 }
 
-/* From 3.12 on, the last frame of a call is none of Python. */
-static void test_python_3_12(void **state)
+/* From 3.12 on, the last frame of a call is none of Python. The numbers are those of CPython's
+ * headers once more: taken from the programs, they could not be wrong here. */
+static void later_python_is_here(u32 version)
 {
-	const struct python_layout *l = &python_layouts[PYTHON_3_12];
-	const struct sent_stack *s;
+	const u32 key = version == PYTHON_3_12 ? 1548 : 2164,
+		  thread = version == PYTHON_3_12 ? 136 : 152,
+		  list = version == PYTHON_3_12 ? 56 : 72,
+		  instructions = version == PYTHON_3_12 ? 192 : 200;
 	u32 id = KEY;
+
+	python_is_here(version);
+	memset(python.runtime, 0, sizeof(python.runtime));
+	memset(python.state, 0, sizeof(python.state));
+	memset(python.frames, 0, sizeof(python.frames));
+	memcpy(python.runtime + key, &id, sizeof(id));
+	put(python.state, thread, (u64)python.thread);
+	put(python.state, list, (u64)(version == PYTHON_3_12 ? python.list : python.frames[0]));
+	put(python.list, 0, (u64)python.frames[0]);
+	put(python.list, 8, 0);
+	for (u32 i = 0; i < 5; i++) {
+		put(python.frames[i], 0, INNER + 16 * i);
+		put(python.frames[i], 8, i < 4 ? (u64)python.frames[i + 1] : 0);
+		put(python.frames[i], 56, INNER + 16 * i + instructions + 2 * i);
+	}
+	python.frames[1][70] = python.frames[4][70] = 3;
+}
+
+static void test_later_python(void **state)
+{
+	const struct sent_stack *s;
 
 	(void)state;
 	start();
-	python_is_here(PYTHON_3_12);
-	memcpy(python.runtime + l->key, &id, sizeof(id));
-	put(python.state, l->thread_id, (u64)python.thread);
-	put(python.list, l->in_list, (u64)python.frames[0]);
-	for (u32 i = 0; i < 5; i++) {
-		put(python.frames[i], l->code, INNER + 16 * i);
-		put(python.frames[i], l->instruction, INNER + 16 * i + l->code_start);
-		put(python.frames[i], l->caller, i < 4 ? (u64)python.frames[i + 1] : 0);
+	for (u32 version = PYTHON_3_12; version <= PYTHON_3_13; version++) {
+		later_python_is_here(version);
+		reads(5);
+		s = last_stack(version - PYTHON_3_12 + 1);
+		assert_int_equal(s->end, STACK_WHOLE);
+		assert_int_equal(s->n, 6);
+		assert_int_equal(s->frames[1], STACK_PYTHON_FRAME(version, (u64)INNER, 0));
+		assert_int_equal(s->frames[2], STACK_FRAME((u64)NUMBER, IN_FILE + 0x300));
+		assert_int_equal(s->frames[3], STACK_PYTHON_FRAME(version, (u64)INNER + 32, 2));
+		assert_int_equal(s->frames[4], STACK_PYTHON_FRAME(version, (u64)INNER + 48, 3));
 	}
-	python.frames[1][l->kind] = python.frames[4][l->kind] = l->last;
+}
+
+/* Calls of Python without a frame of Python: the walk ends, and says that it did not come to the
+ * end of the stack. */
+static void test_python_without_frames(void **state)
+{
+	(void)state;
+	start();
+	later_python_is_here(PYTHON_3_12);
+	python.frames[0][70] = 3;
+	put(python.frames[0], 8, (u64)python.frames[0]);
+	row(1, IN_FILE + 0x200, UNWIND_FP, 16, 0);
+	fp = (u64)&stack[8];
+	stack[9] = CODE + 0x201;
 	reads(5);
-	s = last_stack(1);
-	assert_int_equal(s->end, STACK_WHOLE);
-	assert_int_equal(s->n, 6);
-	assert_int_equal(STACK_PYTHON_CODE(s->frames[1]), INNER);
-	assert_int_equal(s->frames[2], STACK_FRAME((u64)NUMBER, IN_FILE + 0x310));
-	assert_int_equal(STACK_PYTHON_CODE(s->frames[3]), INNER + 32);
-	assert_int_equal(STACK_PYTHON_CODE(s->frames[4]), INNER + 48);
+	assert_int_equal(last_stack(1)->n, 1);
+	assert_int_equal(last_stack(1)->end, STACK_DEEP);
 }
 
 /* Where Python's frames cannot be read, the interpreter's are there, and the stack says so. */
@@ -354,7 +390,7 @@ static void test_no_python(void **state)
 	s = last_stack(1);
 	assert_int_equal(s->end, STACK_NO_PYTHON);
 	assert_int_equal(s->n, 5);
-	assert_int_equal(s->frames[1], STACK_FRAME((u64)NUMBER, IN_FILE + 0x210));
+	assert_int_equal(s->frames[1], STACK_FRAME((u64)NUMBER, IN_FILE + 0x200));
 	python_is_here(PYTHON_3_11);
 	put(python.state, 152, 1); /* another thread's */
 	reads(5);
@@ -370,15 +406,23 @@ static void test_no_python(void **state)
 	python.frames[2][68] = 0; /* the list ends, the call does not */
 	reads(5);
 	assert_int_equal(last_stack(4)->end, STACK_NO_PYTHON);
+	assert_int_equal(last_stack(4)->n, 5); /* without outer() */
 	task.t.thread.fsbase = 0;
 	reads(5);
 	assert_int_equal(last_stack(5)->end, STACK_NO_PYTHON);
+	/* a key whose data are elsewhere */
+	python_is_here(PYTHON_3_11);
+	memcpy(python.runtime + 596, &(u32){ PYTHON_KEYS }, sizeof(u32));
+	put(python.thread, PYTHON_SPECIFIC + PYTHON_KEYS * PYTHON_SPECIFIC_LEN + 8,
+	    (u64)python.state);
+	reads(5);
+	assert_int_equal(last_stack(6)->end, STACK_NO_PYTHON);
 	/* a list that leads back to itself */
 	python_is_here(PYTHON_3_11);
 	python_frame_is(1, MIDDLE, 0, 1);
 	reads(5);
-	assert_int_equal(last_stack(6)->end, STACK_DEEP);
-	assert_int_equal(last_stack(6)->n, STACK_FRAMES);
+	assert_int_equal(last_stack(7)->end, STACK_DEEP);
+	assert_int_equal(last_stack(7)->n, STACK_FRAMES);
 }
 
 /* An operation of a tenth of the threshold is drawn with a tenth of all random numbers. */
@@ -430,7 +474,8 @@ int main(void)
 		cmocka_unit_test_teardown(test_other_ends, machine_stop),
 		cmocka_unit_test_teardown(test_deep, machine_stop),
 		cmocka_unit_test_teardown(test_python, machine_stop),
-		cmocka_unit_test_teardown(test_python_3_12, machine_stop),
+		cmocka_unit_test_teardown(test_later_python, machine_stop),
+		cmocka_unit_test_teardown(test_python_without_frames, machine_stop),
 		cmocka_unit_test_teardown(test_no_python, machine_stop),
 		cmocka_unit_test_teardown(test_drawn, machine_stop),
 		cmocka_unit_test_teardown(test_no_room, machine_stop),
