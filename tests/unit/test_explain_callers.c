@@ -34,12 +34,15 @@ static const char header[] =
 
 /* How a program behaves. */
 struct program {
-	double spread;       /* the times of two neighbouring functions differ by this factor */
-	double slow_factor;  /* slow operations of function 3 are so many times as frequent */
-	uint64_t threshold;  /* stacks are drawn with it; 0: all are taken */
-	bool in_phases;      /* functions come one after the other, each for a while */
-	bool in_bursts;      /* slow ones come together */
-	bool without_weight; /* the recording tells that all were taken: for a naive estimate */
+	double spread;         /* the times of two neighbouring functions differ by this factor */
+	double slow_factor;    /* slow operations of function 3 are so many times as frequent */
+	uint64_t threshold;    /* stacks are drawn with it; 0: all are taken */
+	bool in_phases;        /* functions come one after the other, each for a while */
+	bool in_bursts;        /* slow ones come together */
+	bool without_weight;   /* the recording tells that all were taken: for a naive estimate */
+	uint64_t silent;       /* no operation below this time has a stack, and nothing says so */
+	uint64_t lost;         /* stacks */
+	unsigned int nameless; /* one stack of so many has no number; 0: all have */
 };
 
 struct made {
@@ -110,8 +113,10 @@ static void stack_put(struct writer *w, struct made *m, const struct stored_op *
 				  .stack = any(m, 50) ? function + 1 : UNKNOWN,
 				  .threshold_ns = m->p->without_weight ? 0 : threshold };
 
-	if (total < threshold && uniform(m) * threshold >= total)
+	if (total < m->p->silent || (total < threshold && uniform(m) * threshold >= total))
 		return;
+	if (m->p->nameless && !any(m, m->p->nameless))
+		s.stack = 0;
 	m->taken++;
 	memcpy(s.strata, op->strata, sizeof(s.strata));
 	writer_stack(w, &s, total);
@@ -150,8 +155,9 @@ static FILE *recording_make(const struct program *p, uint64_t seed, struct made 
 	}
 	names_put(&w);
 	writer_close(&w);
-	snprintf(end, sizeof(end), "{\"duration_ns\":%llu,\"stacks_lost\":0,\"stacks_lost_ns\":0}",
-		 100000ULL * OPS + 60000000);
+	snprintf(end, sizeof(end),
+		 "{\"duration_ns\":%llu,\"stacks_lost\":%llu,\"stacks_lost_ns\":0}",
+		 100000ULL * OPS + 60000000, (unsigned long long)p->lost);
 	while (!writer_end(&w, end))
 		;
 	writer_done(&w);
@@ -286,6 +292,8 @@ static void slow_caller_is_named(void **state)
 						 0.98 / FUNCTIONS) < 0.05);
 				assert_int_equal(f->is_estimated, programs[i].threshold > 0);
 				assert_int_equal(!f->note, !programs[i].threshold);
+				/* a part of the time that has such operations */
+				assert_true(f->to_ns > f->from_ns);
 			}
 			explain_done(&e);
 			fclose(file);
@@ -318,6 +326,54 @@ static void all_stacks_are_counts(void **state)
 	fclose(file);
 }
 
+/* What is missing in the recording of @p: the text that begins with "callers". */
+static void callers_are_missing(const struct program *p, enum explain_callers why, const char *text)
+{
+	bool told = false;
+	struct explain e;
+	struct made m;
+	FILE *file = recording_make(p, 7, &m);
+	char *missing;
+
+	ask(file, &e);
+	assert_int_equal(e.callers, why);
+	assert_false(names_caller(&e));
+	for (size_t i = 0; (missing = explain_missing(&e, i)); i++) {
+		told |= !strncmp(missing, text, strlen(text));
+		free(missing);
+	}
+	assert_true(told);
+	explain_done(&e);
+	fclose(file);
+}
+
+/* Stacks that are missing could be those of one caller: then none is named, and the reason is told.
+ * A few missing ones are no reason. */
+static void missing_stacks_are_told(void **state)
+{
+	/* functions 0 to 2 seem to have slow operations only */
+	static const struct program silent = { .spread = 2, .slow_factor = 1, .silent = 8000 },
+				    lost = { .spread = 2, .slow_factor = 8, .lost = OPS / 8 },
+				    nameless = { .spread = 2, .slow_factor = 8, .nameless = 8 },
+				    few = { .spread = 2,
+					    .slow_factor = 8,
+					    .lost = OPS / 20,
+					    .nameless = 30 };
+	struct explain e;
+	struct made m;
+	FILE *file = recording_make(&few, 7, &m);
+
+	(void)state;
+	callers_are_missing(&silent, CALLERS_TOO_FEW, "callers: too few user stacks");
+	callers_are_missing(&lost, CALLERS_LOST, "callers: too many user stacks were lost");
+	callers_are_missing(&nameless, CALLERS_LOST, "callers: too many user stacks were lost");
+	ask(file, &e);
+	assert_int_equal(e.callers, CALLERS_LOOKED_AT);
+	assert_non_null(found(&e, ATTR_FUNCTION));
+	explain_done(&e);
+	fclose(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +381,7 @@ int main(void)
 		cmocka_unit_test(naive_shares_are_wrong),
 		cmocka_unit_test(slow_caller_is_named),
 		cmocka_unit_test(all_stacks_are_counts),
+		cmocka_unit_test(missing_stacks_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

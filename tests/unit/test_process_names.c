@@ -4,7 +4,9 @@
  * their tables of lines, and perf maps of this process.
  */
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -51,10 +55,11 @@ static void lines_of_python(void **state)
 	assert_int_equal(python_line(lines, sizeof(lines), -40, 0), 0);
 }
 
-/* The memory of a process that runs Python 3.11: addresses begin at BASE. */
+/* The memory of a process that runs Python: addresses begin at BASE. */
 enum { BASE = 0x10000, CODE = 0x100, TYPE_CODE = 0x400, TYPE_STR = 0x500, TYPE_BYTES = 0x600 };
 
 static unsigned char memory[0x2000];
+static enum python_version version = PYTHON_3_11;
 
 static bool memory_read(void *arg, uint64_t at, void *to, size_t len)
 {
@@ -76,13 +81,16 @@ static void type_is(unsigned int at, const char *name)
 	strcpy((char *)memory + at + 64, name);
 }
 
-/* A text object of @n characters of @width bytes, as 3.11 has it. */
+/* A text object of @n characters of @width bytes. */
 static void text_is(unsigned int at, const void *text, size_t n, unsigned int width, bool ascii)
 {
 	put(at + 8, BASE + TYPE_STR);
 	put(at + 16, n);
 	memory[at + 32] = width << 2 | 1 << 5 | ascii << 6;
-	memcpy(memory + at + (ascii ? 48 : 72), text, n * width);
+	if (version == PYTHON_3_11)
+		memcpy(memory + at + (ascii ? 48 : 72), text, n * width);
+	else
+		memcpy(memory + at + (ascii ? 40 : 56), text, n * width);
 }
 
 static void code_is(void)
@@ -94,7 +102,7 @@ static void code_is(void)
 	type_is(TYPE_STR, "str");
 	type_is(TYPE_BYTES, "bytes");
 	put(CODE + 8, BASE + TYPE_CODE);
-	memcpy(memory + CODE + 72, &first, sizeof(first));
+	memcpy(memory + CODE + (version == PYTHON_3_11 ? 72 : 68), &first, sizeof(first));
 	put(CODE + 112, BASE + 0x800);
 	put(CODE + 128, BASE + 0x1000);
 	put(CODE + 136, BASE + 0x1800);
@@ -107,7 +115,7 @@ static void code_is(void)
 
 static bool code_named(unsigned int place, struct frame_name *name)
 {
-	return python_code_name(STACK_PYTHON_FRAME(PYTHON_3_11, (uint64_t)BASE + CODE, place),
+	return python_code_name(STACK_PYTHON_FRAME(version, (uint64_t)BASE + CODE, place),
 				memory_read, NULL, name);
 }
 
@@ -136,6 +144,24 @@ static void code_of_python(void **state)
 	assert_string_equal(name.function, "x\xf0\x9f\x98\x80");
 }
 
+static void code_of_later_python(void **state)
+{
+	struct frame_name name;
+
+	(void)state;
+	for (version = PYTHON_3_12; version < PYTHON_N; version++) {
+		code_is();
+		assert_true(code_named(4, &name));
+		assert_string_equal(name.function, "Loader.load_rows");
+		assert_string_equal(name.source, "/app/loader.py");
+		assert_int_equal(name.line, 20);
+		text_is(0x1000, "\xe4h", 2, 1, false);
+		assert_true(code_named(0, &name));
+		assert_string_equal(name.function, "\xc3\xa4h");
+	}
+	version = PYTHON_3_11;
+}
+
 /* What is no code object, or is damaged, has no name; nothing is read beyond limits. */
 static void hostile_code_of_python(void **state)
 {
@@ -153,6 +179,9 @@ static void hostile_code_of_python(void **state)
 	assert_false(code_named(4, &name));
 	code_is();
 	memory[0x1000 + 32] = 5 << 2 | 1 << 5; /* characters of 5 bytes */
+	assert_false(code_named(4, &name));
+	code_is();
+	memory[0x1000 + 32] = 1 << 2; /* characters elsewhere */
 	assert_false(code_named(4, &name));
 	code_is();
 	put(0x1000 + 16, ~0ULL); /* a text that is longer than its memory is cut */
@@ -306,6 +335,73 @@ static void a_perf_map_of_this_process(void **state)
 	process_names_free(NULL);
 }
 
+/* A process below the root directory @root, with other numbers of processes, and as effective user
+ * 4711. Returns 0 if it may not be there. */
+static pid_t process_elsewhere(const char *root)
+{
+	int own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC), ready[2];
+	pid_t pid;
+	char c;
+
+	assert_true(own >= 0 && !pipe(ready));
+	pid = geteuid() || unshare(CLONE_NEWPID) ? 0 : fork();
+	if (!pid && getpid() == 1) {
+		if (!chroot(root) && !seteuid(4711) && !prctl(PR_SET_PDEATHSIG, SIGKILL))
+			write(ready[1], "", 1);
+		pause();
+		_exit(0);
+	}
+	close(ready[1]);
+	if (pid) {
+		assert_int_equal(setns(own, CLONE_NEWPID), 0);
+		assert_int_equal(read(ready[0], &c, 1), 1);
+	}
+	close(ready[0]);
+	close(own);
+	return pid;
+}
+
+/* The map is in the process's /tmp, has the number that the process sees, and belongs to its
+ * effective user. Where /tmp is a link, it may lead out of the process's root directory. */
+static void a_perf_map_of_a_process_elsewhere(void **state)
+{
+	char root[] = "/tmp/test_process_names.XXXXXX", tmp[64], map[96], other[64];
+	struct process_frame f = { .frame = STACK_FRAME(0ULL, 0x1004ULL) };
+	struct process_names *p = process_names_new();
+	FILE *file;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	f.pid = process_elsewhere(root);
+	snprintf(tmp, sizeof(tmp), "%s/tmp", root);
+	snprintf(other, sizeof(other), "%s/other", root);
+	snprintf(map, sizeof(map), "%s/perf-1.map", tmp);
+	assert_int_equal(mkdir(tmp, 0700), 0);
+	file = fopen(map, "w");
+	assert_non_null(file);
+	fputs("1000 10 save_rows\n", file);
+	fclose(file);
+	if (f.pid) {
+		assert_int_equal(chown(map, 4711, 4711), 0);
+		process_names_note(p, 1, &f);
+		name_is(p, 1, "save_rows");
+		assert_int_equal(rename(tmp, other), 0);
+		assert_int_equal(symlink(other, tmp), 0);
+		f.process_start = 1; /* another one with the same number */
+		process_names_note(p, 2, &f);
+		name_is(p, 2, "");
+		assert_int_equal(unlink(tmp) || rename(other, tmp), 0);
+		assert_int_equal(kill(f.pid, SIGKILL), 0);
+		waitpid(f.pid, NULL, 0);
+	}
+	process_names_free(p);
+	unlink(map);
+	rmdir(tmp);
+	rmdir(root);
+	if (!f.pid)
+		skip(); /* only root may make such a process */
+}
+
 /* Frames of two processes are two, even at one address; there is an end to their number. */
 static void frames_of_processes(void **state)
 {
@@ -340,10 +436,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_of_python),
 		cmocka_unit_test(code_of_python),
+		cmocka_unit_test(code_of_later_python),
 		cmocka_unit_test(hostile_code_of_python),
 		cmocka_unit_test(perf_maps),
 		cmocka_unit_test(names_in_perf_maps),
 		cmocka_unit_test(a_perf_map_of_this_process),
+		cmocka_unit_test(a_perf_map_of_a_process_elsewhere),
 		cmocka_unit_test(frames_of_processes),
 	};
 
