@@ -504,8 +504,9 @@ sys.exit(time.monotonic() - began > 31 * 0.022 * 1.02)'
 	expect 0 export "$tmp/a.ios" --to pprof -o "$tmp/t"
 	[[ $stderr == *" user stacks, "*" different: the values are estimates for all operations" ]]
 	"$iostrata" report --folded "$tmp/a.ios" >"$tmp/folded"
-	"$python" - "$tmp/t/profile.pb.gz" "$tmp/folded" <<-'END'
-		import collections, gzip, sys
+	"$iostrata" report --json "$tmp/a.ios" >"$tmp/report"
+	"$python" - "$tmp/t/profile.pb.gz" "$tmp/folded" "$tmp/report" <<-'END'
+		import collections, datetime, gzip, json, sys
 		def number(b, at):
 		    value = shift = 0
 		    while True:
@@ -533,16 +534,33 @@ sys.exit(time.monotonic() - began > 31 * 0.022 * 1.02)'
 		locations = {l[1][0]: l for l in map(fields, whole[4])}
 		assert len(locations) == len(whole[4]) and len(mappings) == len(whole[3])
 		assert set(mappings.values()) == {"prog"}
+		# function-7 is in line 7 of 7.c
+		for f in map(fields, whole[5]):
+		    if text[f[2][0]].startswith("function-"):
+		        line, = [fields(l[4][0])[2][0] for l in locations.values() if fields(l[4][0])[1] == f[1]]
+		        assert text[f[2][0]] == f"function-{line};" and text[f[4][0]] == f"{line}.c", (text[f[2][0]], line)
+		report = json.load(open(sys.argv[3]))
+		assert whole[10] == [report["duration_ns"]], (whole[10], report["duration_ns"])
+		began = datetime.datetime.fromisoformat(report["time"]).timestamp() * 1e9
+		assert abs(whole[9][0] - began) < 2e9, (whole[9], began)
 		name = {i: functions[fields(l[4][0])[1][0]].replace(";", ":") for i, l in locations.items()}
-		sums, rounding = collections.Counter(), collections.Counter()
+		sums, rounding, counts, n = (collections.Counter() for _ in range(4))
 		for s in map(fields, whole[2]):
 		    assert len(s[2]) == len(types)
 		    labels = {text[l[1][0]]: text[l[2][0]] for l in map(fields, s[3])}
+		    if "too many different" not in name[s[1][0]]:
+		        assert labels["fs"] == "ext4", labels
+		        counts[labels["op"]] += s[2][0]
+		        n[labels["op"]] += 1
 		    for (stratum, _), value in list(zip(types, s[2]))[2:]:
 		        key = labels["op"], stratum, name[s[1][0]]
 		        sums[key] += value
 		        rounding[key] += s[2][0]
 		    assert abs(s[2][1] - sum(s[2][2:])) < len(types)
+		for row in report["stacks"]["list"]:
+		    counts[row["op"]] -= row["count"]
+		# each rounds its rows
+		assert all(abs(counts[op]) <= 2 * n[op] for op in counts), (counts, n)
 		want = collections.Counter()
 		for line in open(sys.argv[2]):
 		    path, ns = line.rsplit(" ", 1)
