@@ -339,8 +339,12 @@ static void test_file_system_alone(void **state)
 	walk_is(path, &ext4.root, path + 5, 1019);
 	found();
 	assert_int_equal(counted(-20, OP_META, on_xfs), 1);
+	sys_enter(NR_NEWFSTATAT, 3, (u64) "file", 0, 0);
+	walk_is(path, &ext4.root, path + 5, 1019);
+	found();
+	assert_int_equal(counted(-9, OP_META, on_xfs), 2);
 	sys_enter(NR_NEWFSTATAT, 3, (u64) "", 0, 0);
-	assert_int_equal(counted(0, OP_META, on_xfs), 2);
+	assert_int_equal(counted(0, OP_META, on_xfs), 3);
 	assert_int_equal(lost_all(), 0);
 }
 

@@ -1328,6 +1328,11 @@ static void test_rows_of_waits(void **state)
 	sleeps_until(120000, &carol);
 	alice.t.blocked.sig[0] = 1 << 14;
 	sleeps_until(190000, &carol);
+	alice.signal.shared_pending.signal.sig[0] = 1 << 9; /* for any thread of the process */
+	sleeps_until(140000, &carol);
+	current_lookup()->op.progress = OP_SLEEPS; /* it may be in no operation at all */
+	sleeps_until(210000, &carol);
+	current_lookup()->op.progress = OP_ACTIVE;
 	sys_exit(0);
 	s = who_sums_of(&bob, OP_META, WHO_LOCK);
 	assert_non_null(s);
@@ -1337,7 +1342,7 @@ static void test_rows_of_waits(void **state)
 	assert_int_equal(who_sums_of(&carol, OP_META, WHO_LOCK)->total_ns, 150000);
 	assert_int_equal(who_sums_of(&carol, OP_META, WHO_WAKER)->total_ns, 170000);
 	assert_int_equal(who_sums_of(&carol, OP_LOCK, WHO_FILE_LOCK)->total_ns, 300000);
-	assert_int_equal(who_sums_of(&carol, OP_LOCK, WHO_WAKER)->total_ns, 120000);
+	assert_int_equal(who_sums_of(&carol, OP_LOCK, WHO_WAKER)->total_ns, 120000 + 140000);
 	assert_int_equal(map_count(&who_rows_even), 5);
 	assert_int_equal(live.who_rows_made[0], 5);
 	/* a sleep in no operation, and a row for which there is no room */
@@ -1388,6 +1393,11 @@ static void test_who_made_pages_dirty(void **state)
 	dirties(&alice, &wb, 3, 5);
 	sleeps_until(300000, &carol);
 	assert_int_equal(who_sums_of(&carol, OP_META, WHO_DIRTIER)->total_ns, 500000);
+	/* all that is too long ago when the sleep ends */
+	dirties(&alice, &wb, 3, 5);
+	sleeps_until(1ULL << 34, &carol);
+	assert_int_equal(map_count(&who_rows_even), 1);
+	assert_int_equal(who_sums_of(&carol, OP_META, WHO_DIRTIER)->total_ns, 500000);
 	/* nobody made more than half */
 	tick(1ULL << 33);
 	dirties(&bob, &wb, 5, 6);
@@ -1395,6 +1405,13 @@ static void test_who_made_pages_dirty(void **state)
 	dirties(&alice, &wb, 5, 8);
 	sleeps_until(300000, &carol);
 	assert_int_equal(map_count(&who_rows_even), 1);
+	/* the window before the last one is none that counts */
+	dirties(&carol, &wb, 999, 9);
+	tick(1ULL << 33);
+	dirties(&bob, &wb, 11, 10);
+	dirties(&alice, &wb, 3, 11);
+	sleeps_until(310000, &carol);
+	assert_int_equal(who_sums_of(&bob, OP_META, WHO_DIRTIER)->total_ns, 310000);
 }
 
 /* A wait of 1 ms for a CPU is due to the thread that ran for 0.5 ms there last, unless the CPU was
@@ -1405,11 +1422,12 @@ static void test_who_ran_instead(void **state)
 
 	(void)state;
 	task_init(&carol, 1300, 1303, "carol", 0);
-	conf.records = conf.call_noted = conf.segments = conf.who = 1;
+	conf.records = conf.call_noted = conf.segments = conf.who = conf.who_rows = 1;
 	cpu_is(0, &alice);
 	current_lookup()->op.segments = 1;
 	sys_exit(0);
 	sys_enter(NR_STAT, 0, 0, 0, 0);
+	tick(7000); /* it runs */
 	switch_to(&bob, false);
 	tick(999000);
 	switch_to(&carol, false);
@@ -1423,6 +1441,8 @@ static void test_who_ran_instead(void **state)
 	tick(1000003);
 	switch_to(&alice, false);
 	assert_who(recorded(), WHO_CPU, 1000003, "bob");
+	assert_int_equal(who_sums_of(&bob, OP_META, WHO_CPU)->count, 2);
+	assert_int_equal(who_sums_of(&bob, OP_META, WHO_CPU)->total_ns, 2000003);
 	/* shorter, or by many who ran for less than 0.5 ms */
 	sys_enter(NR_STAT, 0, 0, 0, 0);
 	switch_to(&bob, false);
