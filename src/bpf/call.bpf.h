@@ -610,8 +610,10 @@ static __always_inline bool call_ends(struct task_state *t, void *ctx, bool perf
 			fd = late ? call_first_arg(call_regs(ctx, perf)) : ret;
 			wanted = CONF(rdonly_cast) ? fd_learn(op, fd, true)
 						   : fd_learn(op, fd, false);
-		} else if (op->kind == OP_COPY && op->noted & (NOTED_COPY | NOTED_CLONE)) {
-			ret = copy_ends(ret, now);
+		} else if (op->kind == OP_COPY) {
+			ret = copy_bytes(op, ret);
+			if (op->noted & NOTED_COPY)
+				copy_ends(ret, now);
 		}
 	}
 	if (offsets_wanted() && unlikely(op->offset >= OFFSET_END))

@@ -146,44 +146,43 @@ static __always_inline void copy_note(struct op *op, const struct file_info *to)
 		file_send(to, key);
 }
 
-/* Counts @bytes of current's copy, which ends at @now, in the row of the file to which it wrote, if
- * the other file's row is not the same. */
-static __always_inline void copy_count_to(struct task_state *t, u64 bytes, u64 now)
+/* The bytes of a copy that returned @ret, or its error. A clone returns 0. */
+static __always_inline s64 copy_bytes(const struct op *op, s64 ret)
 {
+	return !ret && op->noted & NOTED_CLONE ? (s64)op->len : ret;
+}
+
+/* Current's copy of two files ends at @now with @ret as of copy_bytes(). Counts the bytes in the row
+ * of the file to which it wrote, if the other file's row is not the same. The stack is full: with
+ * on_sys_exit() and file_send() it has 512 bytes. */
+GLOBAL int copy_ends(s64 ret, u64 now)
+{
+	struct task_state *t = current_lookup();
 	struct file_info to = {};
 	struct op_sums *sums;
 	struct file *file;
 
+	if (!op_may_end() || !t)
+		return 0;
+	if (ret <= 0) {
+		t->op.noted &= ~NOTED_COPY;
+		return 0;
+	}
 	file = (struct file *)t->op.copied_to;
 	file_learn(&to, file_look(file, false), false);
 	if (CONF(sent_ops))
 		copy_note(&t->op, &to);
 	if (CONF(uncounted) || CONF(layer) != LAYER_OPS ||
 	    (CONF(min_ns) && now - t->op.start < CONF(min_ns)))
-		return;
+		return 0;
 	if (copy_in_one_row(&t->op.file, &to))
-		return;
+		return 0;
 	sums = row_hashed(&to, ROW_WHAT(0, (u32)OP_COPY_TO, 0), 0, NULL, !live.epoch);
 	if (!sums)
-		return;
+		return 0;
 	atomic_add(&sums->count, 1);
-	atomic_add(&sums->bytes, bytes);
-}
-
-/* Current's copy ends at @now, and returns @ret. Returns the bytes of the copy, or an error. */
-GLOBAL s64 copy_ends(s64 ret, u64 now)
-{
-	struct task_state *t = current_lookup();
-
-	if (!op_may_end() || !t)
-		return ret;
-	if (!ret && t->op.noted & NOTED_CLONE)
-		ret = t->op.len;
-	if (ret <= 0)
-		t->op.noted &= ~NOTED_COPY;
-	else if (t->op.noted & NOTED_COPY)
-		copy_count_to(t, ret, now);
-	return ret;
+	atomic_add(&sums->bytes, ret);
+	return 0;
 }
 
 #endif
