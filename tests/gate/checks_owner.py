@@ -123,7 +123,7 @@ def kept_back(gate: Gate) -> None:
             if ms["throttle"] <= 500 and trace.json["duration_ns"] > 2 * READS * 10**7:
                 gate.skip(f"{who}.time", "not decided: this machine is slower than the limit")
                 continue
-            gate.check(f"{who}.time", ms["throttle"] > 500 and others <= ms["throttle"] / (20 if who == "plain" else 2),
+            gate.check(f"{who}.time", ms["throttle"] > 500 and others <= ms["throttle"] / (20 if who == "plain" else 1),
                        throttle_ms=ms["throttle"], sleep_helper_tag_ms=others)
     n = requests_of(by_cgroup, disk)
     gate.check("cgroup" if v2 else "everybody", n == 2 * READS and not sum(by_cgroup.lost().values()),
