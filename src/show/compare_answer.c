@@ -9,7 +9,11 @@
 #include "base/names.h"
 #include "base/text.h"
 
-enum { CLAIMS_NAMED = 3, WORK_NAMED = 4 };
+enum {
+	CLAIMS_NAMED = 3,
+	WORK_NAMED = 4,
+	LONE_PERCENT = 5, /* the least part of a side's time that is told though it is not judged */
+};
 
 /* Measured, see docs/design/compare.md. */
 #define EQUAL_PAIRS                                                                                \
@@ -299,6 +303,30 @@ static void put_needed(FILE *f, const struct compare *c)
 		fprintf(f, "\n");
 }
 
+/* What only one side has, with most time: "only in new: fsync on ext4 of f (178, 632 ms): not
+ * judged". Callers that are not known are no difference. */
+static void put_lone(FILE *f, const struct compare *c)
+{
+	const struct compare_lone *most = NULL;
+	char name[COMPARE_NAME];
+
+	for (size_t i = 0; i < c->n_lone; i++) {
+		const struct compare_lone *l = &c->lone[i];
+
+		if (!l->key->is_request && !(l->key->by && *l->key->by == '(') &&
+		    (!most || l->total_ns > most->total_ns))
+			most = l;
+	}
+	if (!most || !c->change.known ||
+	    100.0 * most->total_ns <
+		    (double)LONE_PERCENT * c->change.total_ns[most->side] * c->n_runs[most->side])
+		return;
+	compare_name(name, sizeof(name), most->key);
+	fprintf(f, "only in %s: %s (%s, %s): %s\n", most->side == BASE ? "base" : "new", name,
+		text_count(most->count).s, text_ns(most->total_ns).s,
+		compare_verdict(&most->number));
+}
+
 static void put_verdicts(FILE *f, const struct compare *c)
 {
 	size_t sure = put_claims(f, c, VERDICT_SURE);
@@ -312,6 +340,7 @@ static void put_verdicts(FILE *f, const struct compare *c)
 			fprintf(f, ", in 4 of 5 comparisons");
 		}
 		fprintf(f, "\n");
+		put_lone(f, c);
 	}
 	if (!sure)
 		put_needed(f, c);

@@ -698,6 +698,44 @@ static void lone_rows_are_judged(void **state)
 	runs_done(&c);
 }
 
+/* Too few to be judged, but much of the time: told, if nothing else is. */
+static void a_lone_row_with_much_time_is_told(void **state)
+{
+	static const uint64_t read_ns[SIDES][3] = { { 50000000, 160000000, 90000000 },
+						    { 90000000, 50000000, 160000000 } };
+	static struct series runs[SIDES][3];
+	struct reason why;
+
+	(void)state;
+	for (int few = 0; few < 2; few++) {
+		struct compare c = { .runs = { runs[BASE], runs[NEW] }, .n_runs = { 3, 3 } };
+		char *answer;
+
+		for (int side = 0; side < SIDES; side++) {
+			for (unsigned int i = 0; i < 3; i++) {
+				struct series *s = &runs[side][i];
+
+				*s = (struct series){ .name = strdup("run"), .of_command = true };
+				sums_make(s, "read", 10007, read_ns[side][i], 0);
+				if (side == NEW)
+					sums_make(s, "write", 23, few ? 2000000 : 20000000, 0);
+				assert_int_equal(series_unite(s), 0);
+			}
+		}
+		assert_int_equal(compare_runs(&c, &why), 0);
+		assert_int_equal(c.n_claims, 0);
+		answer = compare_answer(&c);
+		assert_true(!strncmp(answer, "no difference shown: ", 21));
+		if (few)
+			assert_true(!strstr(answer, "only in"));
+		else
+			assert_true(
+				strstr(answer, "\nonly in new: write (69, 60.0 ms): not judged"));
+		free(answer);
+		runs_done(&c);
+	}
+}
+
 static void ratios_have_three_digits(void **state)
 {
 	static const struct {
@@ -1009,6 +1047,7 @@ int main(void)
 		cmocka_unit_test(drift_is_told),
 		cmocka_unit_test(one_run_tells_its_work),
 		cmocka_unit_test(lone_rows_are_judged),
+		cmocka_unit_test(a_lone_row_with_much_time_is_told),
 		cmocka_unit_test(ratios_have_three_digits),
 		cmocka_unit_test(strata_of_one_side_are_not_compared),
 		cmocka_unit_test(figures_add_up),
