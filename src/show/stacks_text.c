@@ -301,9 +301,10 @@ void stacks_taken_text(char *dst, size_t cap, const struct stacks *s)
 		n += snprintf(dst + n, cap - n, "; %s by frame pointers in part",
 			      text_count(s->by_frame_pointers).s);
 	if (s->lost)
-		n += snprintf(dst + n, cap - n, "; %s stack%s of operations with %s %s lost",
-			      text_count(s->lost).s, text_plural(s->lost), text_ns(s->lost_ns).s,
-			      s->lost == 1 ? "was" : "were");
+		n += snprintf(dst + n, cap - n, "; %s stack%s %s lost", text_count(s->lost).s,
+			      text_plural(s->lost), s->lost == 1 ? "was" : "were");
+	if (s->lost && s->lost_ns)
+		n += snprintf(dst + n, cap - n, ", of operations with %s", text_ns(s->lost_ns).s);
 	if (s->dropped)
 		n += snprintf(dst + n, cap - n, "; %s in no row: too many are different",
 			      text_count(s->dropped).s);
@@ -320,7 +321,46 @@ bool stacks_ended_text(char *dst, size_t cap, const struct stacks *s, unsigned i
 	return true;
 }
 
-/* How many stacks were taken, and how they ended. */
+/* The frame that called @r, if it has only an address in a file; else NULL. */
+static const struct stack_frame *address_of(const struct stacks *s, const struct op_row *r)
+{
+	const struct stack *stack = stack_of(s, r);
+	const struct stack_frame *f = stack && stack->own >= 0 ? stack->frames[stack->own] : NULL;
+
+	return f && !f->function && f->library ? f : NULL;
+}
+
+/* The caller with most time among those that have only an address, and what would name it. Returns
+ * false if such callers in its file have less than a twentieth of the time. */
+static bool address_text(char *dst, size_t cap, const struct stacks *s)
+{
+	const struct stack_frame *most = NULL, *f;
+	uint64_t most_ns = 0, file_ns = 0, all_ns = 0;
+	char name[NAME_BYTES], safe[TEXT_SAFE_CAP(NAME_BYTES)];
+
+	for (size_t i = 0; i < s->n_ops; i++) {
+		all_ns += s->ops[i].total_ns;
+		if (s->ops[i].total_ns <= most_ns || !address_of(s, &s->ops[i]))
+			continue;
+		most = address_of(s, &s->ops[i]);
+		most_ns = s->ops[i].total_ns;
+	}
+	for (size_t i = 0; i < s->n_ops && most; i++) {
+		f = address_of(s, &s->ops[i]);
+		if (f && !strcmp(f->library, most->library))
+			file_ns += s->ops[i].total_ns;
+	}
+	if (!most || file_ns < all_ns / 20)
+		return false;
+	stack_frame_text(name, sizeof(name), most, FRAME_LIBRARY);
+	text_safe_utf8(safe, sizeof(safe), name, strnlen(name, NAME_BYTES));
+	snprintf(dst, cap,
+		 "%.200s has no symbol: install the debug symbols of this file, and trace again",
+		 safe);
+	return true;
+}
+
+/* How many stacks were taken, how they ended, and why a caller has no name. */
 static void put_words(struct text_out *o, const struct breakdown_view *v, const struct stacks *s)
 {
 	char text[STACKS_WORDS];
@@ -331,6 +371,8 @@ static void put_words(struct text_out *o, const struct breakdown_view *v, const 
 	for (unsigned int end = 0; end < STACK_END_N; end++)
 		if (stacks_ended_text(text, sizeof(text), s, end))
 			view_wrap(o, v, text);
+	if (!s->nameless && address_text(text, sizeof(text), s))
+		view_wrap(o, v, text);
 }
 
 int stacks_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)

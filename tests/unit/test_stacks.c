@@ -783,6 +783,8 @@ static void text_of_stacks(void **state)
 	struct stack_rows *r = calloc(1, sizeof(*r));
 	struct sent_stack s = op(1, 1000, 0);
 	struct snapshot sn = {};
+	const struct stack_frame stripped = { .library = (char *)"store", .at = 0x1234 };
+	struct stack *stack;
 	char *text, caller[256];
 
 	(void)state;
@@ -803,6 +805,14 @@ static void text_of_stacks(void **state)
 	free(text);
 	stacks_caller(caller, sizeof(caller), &sn, &sn.stacks->ops[0]);
 	assert_string_equal(caller, ", 75 % of it called by save_rows (store.c:10)");
+	text = text_of(&sn, false);
+	assert_null(strstr(text, "no symbol"));
+	free(text);
+	stack = &sn.stacks->stacks[sn.stacks->ops[0].key.by[0] - 1];
+	stack->frames[stack->own] = &stripped;
+	text = text_of(&sn, false);
+	assert_non_null(strstr(text, "\n0x1234 [store] has no symbol:"));
+	free(text);
 	snapshot_free(&sn);
 	stack_rows_done(r);
 	free(r);
