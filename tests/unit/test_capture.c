@@ -1142,6 +1142,80 @@ static void losses_replay(struct replay *r, struct recording *rec, uint64_t from
 	fclose(f);
 }
 
+/* Operations of 500 us that waited for others, from two threads of one name, and one for nobody. */
+static void waits_write(FILE *f)
+{
+	static const struct {
+		unsigned int kind, who, thread;
+		uint64_t ns;
+	} waits[] = {
+		{ OP_WRITE, WHO_LOCK, 2, 150000 }, { OP_READ, WHO_LOCK, 1, 110000 },
+		{ OP_READ, WHO_NONE, 0, 0 },       { OP_READ, WHO_LOCK, 1, 130000 },
+		{ OP_READ, WHO_N, 1, 400000 },     { OP_READ, WHO_FILE_LOCK, 1, 400001 },
+	};
+	struct writer w = {};
+
+	assert_int_equal(writer_begin(&w, fileno(f), "{\"monotonic_ns\":1000}"), 0);
+	writer_name(&w, &(struct stored_name){ NAME_THREAD, 1, 31, 37, 0, 6 }, "holder");
+	writer_name(&w, &(struct stored_name){ NAME_THREAD, 2, 41, 43, 0, 6 }, "holder");
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
+		struct stored_op op = { .start_ns = 2000 + 500000 * i,
+					.kind = waits[i].kind,
+					.who = waits[i].who,
+					.who_thread = waits[i].thread,
+					.who_ns = waits[i].ns,
+					.who_op = OP_FSYNC,
+					.strata = { 500000 } };
+
+		writer_op(&w, &op);
+	}
+	writer_close(&w);
+	assert_true(writer_end(&w, "{\"duration_ns\":4500000}"));
+	writer_done(&w);
+	rewind(f);
+}
+
+/* Capture: waits for others add up by process, reason and kind of the operation that waited, the
+ * largest sum first. */
+static void waits_for_others_add_up(void **state)
+{
+	static const struct who_row want[] = {
+		{ .key = { .pid = 31, .op = OP_READ, .who = WHO_FILE_LOCK },
+		  .sums = { 1, 400001, 400001 } },
+		{ .key = { .pid = 31, .op = OP_READ, .who = WHO_LOCK },
+		  .sums = { 2, 240000, 130000 } },
+		{ .key = { .pid = 41, .op = OP_WRITE, .who = WHO_LOCK },
+		  .sums = { 1, 150000, 150000 } },
+	};
+	struct replay r = {};
+	struct recording rec;
+	struct stored_event ev;
+	struct snapshot sn;
+	struct reason why;
+	FILE *f = tmpfile();
+
+	(void)state;
+	waits_write(f);
+	assert_int_equal(recording_open(&rec, f, "test", &why), 0);
+	while (recording_next(&rec, &ev, &why) > 0)
+		assert_int_equal(replay_add(&r, &rec, &ev, &why), 0);
+	assert_int_equal(replay_end(&r, &rec, &why), 0);
+	assert_int_equal(replay_take(&r, 0, &sn), 0);
+	assert_true(sn.has_whos);
+	assert_int_equal(sn.n_whos, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(sn.whos[i].key.pid, want[i].key.pid);
+		assert_int_equal(sn.whos[i].key.op, want[i].key.op);
+		assert_int_equal(sn.whos[i].key.who, want[i].key.who);
+		assert_string_equal(sn.whos[i].key.comm, "holder");
+		assert_memory_equal(&sn.whos[i].sums, &want[i].sums, sizeof(want[i].sums));
+	}
+	snapshot_free(&sn);
+	replay_done(&r);
+	recording_close(&rec);
+	fclose(f);
+}
+
 /* Capture: a part of the time has the losses of this time, and intervals have all of them. */
 static void losses_belong_to_their_time(void **state)
 {
@@ -1544,6 +1618,7 @@ int main(void)
 		cmocka_unit_test(rows_have_all_of_an_operation_or_request),
 		cmocka_unit_test(names_replace_each_other),
 		cmocka_unit_test(losses_belong_to_their_time),
+		cmocka_unit_test(waits_for_others_add_up),
 		cmocka_unit_test(losses_beyond_the_limit_have_no_time),
 		cmocka_unit_test(layers_are_those_of_all_recordings),
 		cmocka_unit_test(rows_have_the_key_that_is_asked_for),
