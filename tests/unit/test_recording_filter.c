@@ -62,6 +62,12 @@ static void add_names(struct writer *w)
 	file(w, LATE_FILE, SDA, STORED_FILE_NAMELESS | STORED_FILE_COMPLETE, "f\0d", 4);
 	for (uint64_t id = LATE_FILE + 1; id < MANY_FILES; id++)
 		file(w, id, SDA, STORED_FILE_COMPLETE, id % 2 ? "f\0d" : "g\0d", 4);
+	for (uint64_t i = 0; i <= FILES_ALIKE; i++) { /* one too many to be told */
+		char names[] = "many\0a";
+
+		names[5] += i;
+		file(w, MANY_FILES + i, SDA, STORED_FILE_COMPLETE, names, sizeof(names));
+	}
 }
 
 static int recording_make(void **state)
@@ -86,7 +92,7 @@ static int recording_make(void **state)
 		return -1;
 	while (recording_next(&rec, &ev, &why) > 0)
 		;
-	return rec.catalog.n_files == MANY_FILES ? 0 : -1;
+	return rec.catalog.n_files == MANY_FILES + FILES_ALIKE + 1 ? 0 : -1;
 }
 
 static int recording_end(void **state)
@@ -337,6 +343,9 @@ static void files_with_the_same_name_are_told(void **state)
 	assert_string_equal(hint_of("f", 2), "hint: recorded with this name: /d/f, .../d/f");
 	assert_string_equal(hint_of("/d/f", 1), "");
 	assert_string_equal(hint_of("/d/ff", 1), "");
+	assert_string_equal(hint_of("/x/many", 1),
+			    "hint: recorded with this name: /a/many, /b/many, /c/many");
+	assert_string_equal(hint_of("/x/man", 1), "");
 	assert_string_equal(hint_of("/", 0), "");
 	assert_string_equal(hint_of("", 0), "");
 }
