@@ -33,17 +33,15 @@ struct place {
 /* A frame that was noted. */
 struct noted {
 	struct process_frame frame;
-	char *function, *source; /* of Python; NULL: not known */
+	char *function, *source; /* NULL: not known */
 	unsigned int line;
+	bool is_looked_up; /* in the perf map of its process */
 };
 
 struct process_names {
 	struct noted *list[PROCESS_FRAMES_MOST];
 	struct place places[PLACES];
 	unsigned long long uses;
-	/* the perf map that was read last */
-	struct perf_map map;
-	struct stat map_file;
 };
 
 struct process_names *process_names_new(void)
@@ -71,7 +69,6 @@ void process_names_free(struct process_names *p)
 		free(p->list[i]->source);
 		free(p->list[i]);
 	}
-	perf_map_done(&p->map);
 	free(p);
 }
 
@@ -145,50 +142,68 @@ static void place_note(struct process_names *p, const struct process_frame *f)
 	at->used = ++p->uses;
 }
 
-/* Opens the perf map of the process. Returns a descriptor with @ret_file, or -1. */
-static int map_open(const struct place *at, struct stat *ret_file)
+/* Opens the perf map of the process. Returns a descriptor, or -1. The process may hold a lease on
+ * its file: the open does not wait for its end. */
+static int map_open(const struct place *at)
 {
 	char name[64], again[64];
 	int place, fd = -1;
+	struct stat st;
 
 	snprintf(name, sizeof(name), "perf-%u.map", at->inner_pid);
 	place = openat(at->directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (place < 0)
 		return -1;
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", place);
-	if (!fstat(place, ret_file) && S_ISREG(ret_file->st_mode) &&
-	    (ret_file->st_uid == at->uid || !ret_file->st_uid))
-		fd = open(again, O_RDONLY | O_CLOEXEC);
+	if (!fstat(place, &st) && S_ISREG(st.st_mode) && (st.st_uid == at->uid || !st.st_uid))
+		fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	close(place);
 	return fd;
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
+static void noted_name(struct noted *n, const struct frame_name *name)
 {
-	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+	n->function = strdup(name->function);
+	n->source = strdup(name->source);
+	n->line = name->line;
 }
 
-static void name_by_map(struct process_names *p, const struct process_frame *f,
-			struct frame_name *ret_name)
+/* Looks up all frames of the process that were noted since its map was read last. */
+static void frames_look_up(struct process_names *p, const struct process_frame *of,
+			   const struct perf_map *m)
 {
-	const struct place *at = place_find(p, f);
-	struct stat file;
-	const char *name;
-	int fd = at ? map_open(at, &file) : -1;
+	struct frame_name name;
+	const char *text;
+
+	for (unsigned int i = 0; i < PROCESS_FRAMES_MOST; i++) {
+		struct noted *n = p->list[i];
+
+		if (!n || n->is_looked_up || n->frame.frame & STACK_PYTHON ||
+		    n->frame.pid != of->pid || n->frame.process_start != of->process_start)
+			continue;
+		n->is_looked_up = true;
+		text = perf_map_find(m, STACK_FRAME_AT(n->frame.frame));
+		if (!text)
+			continue;
+		perf_map_name(text, &name);
+		noted_name(n, &name);
+	}
+}
+
+/* A map may be long, and grow all the time: it is read once for all frames noted so far. */
+static void map_look_up(struct process_names *p, const struct process_frame *of)
+{
+	const struct place *at = place_find(p, of);
+	int fd = at ? map_open(at) : -1;
+	struct perf_map m;
 
 	if (fd < 0)
 		return;
-	if (!same_file(&file, &p->map_file)) {
-		perf_map_done(&p->map);
-		p->map_file = file;
-		if (perf_map_read(&p->map, fd))
-			p->map_file = (struct stat){};
+	if (!perf_map_read(&m, fd)) {
+		frames_look_up(p, of, &m);
+		perf_map_done(&m);
 	}
 	close(fd);
-	name = perf_map_find(&p->map, STACK_FRAME_AT(f->frame));
-	if (name)
-		perf_map_name(name, ret_name);
 }
 
 static bool memory_read(void *arg, uint64_t at, void *to, size_t len)
@@ -206,11 +221,8 @@ static void python_note(struct noted *n)
 	memory = open(path, O_RDONLY | O_CLOEXEC);
 	if (memory < 0)
 		return;
-	if (python_code_name(n->frame.frame, memory_read, &memory, &name)) {
-		n->function = strdup(name.function);
-		n->source = strdup(name.source);
-		n->line = name.line;
-	}
+	if (python_code_name(n->frame.frame, memory_read, &memory, &name))
+		noted_name(n, &name);
 	close(memory);
 }
 
@@ -239,10 +251,8 @@ void process_names_name(struct process_names *p, unsigned int number, struct fra
 	*ret_name = (struct frame_name){};
 	if (!n)
 		return;
-	if (!(n->frame.frame & STACK_PYTHON)) {
-		name_by_map(p, &n->frame, ret_name);
-		return;
-	}
+	if (!(n->frame.frame & STACK_PYTHON) && !n->is_looked_up)
+		map_look_up(p, &n->frame);
 	snprintf(ret_name->function, FRAME_TEXT, "%s", n->function ? n->function : "");
 	snprintf(ret_name->source, FRAME_TEXT, "%s", n->source ? n->source : "");
 	ret_name->line = n->line;

@@ -292,42 +292,50 @@ static void name_is(struct process_names *p, unsigned int number, const char *fu
 	assert_string_equal(name.function, function);
 }
 
-/* A map is read when a name is asked for, and again after it has grown. It may belong to the
- * process's user, but may be no link and nothing else than a file. */
+/* Notes a frame at @at of this process. */
+static void frame_note(struct process_names *p, unsigned int number, unsigned long long at)
+{
+	const struct process_frame f = { .pid = getpid(), .frame = STACK_FRAME(0ULL, at) };
+
+	process_names_note(p, number, &f);
+}
+
+/* A map is read when a name is asked for, and again for frames that were noted since. It may belong
+ * to the process's user, but may be no link and nothing else than a file. */
 static void a_perf_map_of_this_process(void **state)
 {
-	struct process_frame f = { .pid = getpid(), .frame = STACK_FRAME(0ULL, 0x1004ULL) };
 	struct process_names *p = process_names_new();
 	char path[64], other[80];
 
 	(void)state;
 	assert_non_null(p);
 	unlink(map_path(path));
-	process_names_note(p, 1, &f);
-	f.frame = STACK_FRAME(0ULL, 0x2004ULL);
-	process_names_note(p, 2, &f);
+	frame_note(p, 1, 0x1004);
+	frame_note(p, 2, 0x2004);
 	name_is(p, 1, "");
 	map_write("1000 10 save_rows\n");
 	name_is(p, 1, "save_rows");
 	name_is(p, 2, "");
 	map_write("1000 10 save_rows\n2000 10 save_index\n");
-	name_is(p, 2, "save_index");
-	name_is(p, 3, "");
+	frame_note(p, 3, 0x2004);
+	name_is(p, 3, "save_index");
+	name_is(p, 4, "");
 	name_is(p, PROCESS_FRAMES_MOST, "");
+	frame_note(p, 4, 0x2004);
 	snprintf(other, sizeof(other), "%s.other", path);
 	assert_int_equal(rename(path, other), 0);
 	assert_int_equal(symlink(other, path), 0);
-	name_is(p, 2, "");
+	name_is(p, 4, "");
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	name_is(p, 2, "");
+	name_is(p, 4, "");
 	assert_int_equal(unlink(path), 0);
 	if (!geteuid()) {
 		assert_int_equal(chown(other, 4711, 4711), 0);
 		assert_int_equal(rename(other, path), 0);
-		name_is(p, 2, "");
+		name_is(p, 4, "");
 		assert_int_equal(chown(path, 0, 0), 0);
-		name_is(p, 2, "save_index");
+		name_is(p, 4, "save_index");
 		unlink(path);
 	}
 	unlink(other);
@@ -402,6 +410,49 @@ static void a_perf_map_of_a_process_elsewhere(void **state)
 		skip(); /* only root may make such a process */
 }
 
+/* One reading is enough for all frames, however many are asked for: the map of a busy process
+ * grows all the time. */
+static void a_perf_map_is_read_once(void **state)
+{
+	struct process_names *p = process_names_new();
+	char path[64];
+
+	(void)state;
+	assert_non_null(p);
+	frame_note(p, 1, 0x1004);
+	frame_note(p, 2, 0x2004);
+	map_write("1000 10 save_rows\n2000 10 save_index\n");
+	name_is(p, 1, "save_rows");
+	map_write("1000 10 other\n2000 10 other\n");
+	name_is(p, 2, "save_index");
+	unlink(map_path(path));
+	process_names_free(p);
+}
+
+/* A process that has a lease on its map could let the reader wait for 45 s. */
+static void a_lease_on_a_perf_map(void **state)
+{
+	struct process_names *p = process_names_new();
+	char path[64];
+	int fd;
+
+	(void)state;
+	assert_non_null(p);
+	frame_note(p, 1, 0x1004);
+	map_write("1000 10 save_rows\n");
+	fd = open(map_path(path), O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	signal(SIGIO, SIG_IGN);
+	assert_int_equal(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+	alarm(7);
+	name_is(p, 1, "");
+	alarm(0);
+	close(fd);
+	name_is(p, 1, "save_rows");
+	unlink(path);
+	process_names_free(p);
+}
+
 /* Frames of two processes are two, even at one address; there is an end to their number. */
 static void frames_of_processes(void **state)
 {
@@ -442,6 +493,8 @@ int main(void)
 		cmocka_unit_test(names_in_perf_maps),
 		cmocka_unit_test(a_perf_map_of_this_process),
 		cmocka_unit_test(a_perf_map_of_a_process_elsewhere),
+		cmocka_unit_test(a_perf_map_is_read_once),
+		cmocka_unit_test(a_lease_on_a_perf_map),
 		cmocka_unit_test(frames_of_processes),
 	};
 
