@@ -2,7 +2,7 @@
 /*
  * program_files.c - paths wait in a queue, each once. A file that is read adds the files that it
  * names: a script its interpreter, a program or a library its dynamic linker and its libraries.
- * All files are hostile: bytes read and files are bounded.
+ * All files are hostile: bytes read, files, and paths tried are bounded.
  */
 #include "stacks/program_files.h"
 
@@ -21,10 +21,13 @@
 
 enum {
 	PROGRAM_FILES = 128,
-	NAMES_MOST = 1024,      /* of libraries, in a file */
-	SCRIPT_BYTES = 256,     /* of the first line of a script: BINPRM_BUF_SIZE of the kernel */
-	CACHE_BYTES = 16 << 20, /* of /etc/ld.so.cache */
-	CACHE_X86_64 = 0x0303,  /* FLAG_ELF_LIBC6 | FLAG_X8664_LIB64, as tables are for these */
+	NAMES_MOST = 1024,       /* of libraries, in a file */
+	TRIES_MOST = 1 << 16,    /* of paths, for all files together */
+	DYNAMIC_BYTES = 1 << 20, /* of a section with names of libraries */
+	LIST_BYTES = 1 << 16,    /* of a list of directories */
+	SCRIPT_BYTES = 256,      /* of the first line of a script: BINPRM_BUF_SIZE of the kernel */
+	CACHE_BYTES = 16 << 20,  /* of /etc/ld.so.cache */
+	CACHE_X86_64 = 0x0303,   /* FLAG_ELF_LIBC6 | FLAG_X8664_LIB64, as tables are for these */
 };
 
 /* /etc/ld.so.cache: struct cache_file_new of glibc. Places of strings count from the start of the
@@ -48,7 +51,7 @@ struct search {
 	program_file_fn *fn;
 	void *arg;
 	char *paths[PROGRAM_FILES]; /* owned */
-	unsigned int n;
+	unsigned int n, tries;
 	char *cache; /* of the dynamic linker, ended by '\0'; NULL: there is none */
 	size_t cache_len;
 };
@@ -68,8 +71,10 @@ static bool path_try(struct search *s, const char *path, mode_t rights)
 	char name[PATH_MAX];
 	struct stat st;
 
-	if (path[0] != '/' ||
-	    snprintf(name, sizeof(name), "%s%s", s->root, path) >= (int)sizeof(name) ||
+	if (path[0] != '/' || s->tries == TRIES_MOST)
+		return false;
+	s->tries++;
+	if (snprintf(name, sizeof(name), "%s%s", s->root, path) >= (int)sizeof(name) ||
 	    stat(name, &st) || !S_ISREG(st.st_mode) || (st.st_mode & rights) != rights)
 		return false;
 	path_add(s, path);
@@ -116,10 +121,12 @@ static bool dirs_try(struct search *s, const char *dirs, const char *origin, con
 	char dir[PATH_MAX], path[2 * PATH_MAX];
 	size_t len;
 
-	for (; dirs; dirs = dirs[len] ? dirs + len + 1 : NULL) {
+	for (; dirs && s->tries < TRIES_MOST; dirs = dirs[len] ? dirs + len + 1 : NULL) {
 		len = strcspn(dirs, ":");
-		if (!dir_name(dirs, len, origin, dir))
+		if (!dir_name(dirs, len, origin, dir)) {
+			s->tries++;
 			continue;
+		}
 		snprintf(path, sizeof(path), "%s/%s", dir, name);
 		if (path_try(s, path, rights))
 			return true;
@@ -185,6 +192,8 @@ static const char *variable(const struct search *s, const char *name)
 static bool library_add(struct search *s, const char *name, const char *rpath, const char *runpath,
 			const char *origin)
 {
+	if (s->tries == TRIES_MOST)
+		return false;
 	if (strchr(name, '/'))
 		return path_try(s, name, 0);
 	return dirs_try(s, runpath ? NULL : rpath, origin, name, 0) ||
@@ -236,7 +245,9 @@ struct needs {
 
 static void needs_note(struct needs *needs, const GElf_Dyn *dyn, const char *text)
 {
-	if (!text)
+	size_t most = dyn->d_tag == DT_NEEDED ? PATH_MAX : LIST_BYTES;
+
+	if (!text || strnlen(text, most) == most)
 		return;
 	if (dyn->d_tag == DT_NEEDED && needs->n < NAMES_MOST)
 		needs->names[needs->n++] = text;
@@ -246,22 +257,28 @@ static void needs_note(struct needs *needs, const GElf_Dyn *dyn, const char *tex
 		needs->runpath = text;
 }
 
+static void section_read(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct needs *needs)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	GElf_Dyn dyn;
+
+	for (int i = 0; data && gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++)
+		if (dyn.d_tag == DT_NEEDED || dyn.d_tag == DT_RPATH || dyn.d_tag == DT_RUNPATH)
+			needs_note(needs, &dyn, elf_strptr(elf, header->sh_link, dyn.d_un.d_val));
+}
+
+/* A file has one such section. More could be the same bytes, in memory again and again. */
 static void needs_read(Elf *elf, struct needs *needs)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
-	Elf_Data *data;
-	GElf_Dyn dyn;
 
 	while ((section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC ||
-		    !(data = elf_getdata(section, NULL)))
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
 			continue;
-		for (int i = 0; gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++)
-			if (dyn.d_tag == DT_NEEDED || dyn.d_tag == DT_RPATH ||
-			    dyn.d_tag == DT_RUNPATH)
-				needs_note(needs, &dyn,
-					   elf_strptr(elf, header.sh_link, dyn.d_un.d_val));
+		if (header.sh_size <= DYNAMIC_BYTES)
+			section_read(elf, section, &header, needs);
+		return;
 	}
 }
 
@@ -275,7 +292,7 @@ static void linker_add(struct search *s, Elf *elf, int fd)
 
 	if (elf_getphdrnum(elf, &n))
 		return;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && s->tries < TRIES_MOST; i++) {
 		if (!gelf_getphdr(elf, i, &header) || header.p_type != PT_INTERP ||
 		    header.p_filesz >= sizeof(path))
 			continue;

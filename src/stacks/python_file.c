@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SYMBOLS_MOST = 64 << 20 /* bytes of a table; libelf has all of it in memory */ };
+
 /* Symbols that are looked for. */
 enum wanted { RUN, STATE, VERSION, WITHOUT_LOCK, WANTED_N };
 
@@ -52,14 +54,19 @@ static void section_look(struct symbols *s, Elf_Scn *section, const GElf_Shdr *h
 	}
 }
 
+/* A file has one such table. More could be the same bytes, in memory again and again. */
 static void symbols_look(struct symbols *s)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 
-	while ((section = elf_nextscn(s->elf, section)))
-		if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM)
+	while ((section = elf_nextscn(s->elf, section))) {
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNSYM)
+			continue;
+		if (header.sh_size <= SYMBOLS_MOST)
 			section_look(s, section, &header);
+		return;
+	}
 }
 
 /* The segment that has @address and is in the file. */

@@ -24,7 +24,8 @@ enum { REG_FP = 6, REG_SP = 7, REG_RETURN = 16 };
 enum {
 	ROWS_MOST = UNWIND_ROWS / 2,
 	SEGMENTS_MOST = 16,
-	COMMON_MOST = 4096, /* common entries (CIE) */
+	COMMON_MOST = 4096,       /* common entries (CIE) */
+	SYMBOLS_MOST = 256 << 20, /* bytes of a table; libelf has all of it in memory */
 	/* of the start of a function: relative to its own place, signed, 4 bytes */
 	ENTRY_BYTES = 32, /* of the code at an entry point */
 	ENCODING = DW_EH_PE_pcrel | DW_EH_PE_sdata4,
@@ -308,7 +309,7 @@ static bool sections_find(struct making *m)
 		name = elf_strptr(m->elf, names, header.sh_name);
 		if (!name || header.sh_type == SHT_NOBITS)
 			continue;
-		if (!strcmp(name, ".eh_frame")) {
+		if (!strcmp(name, ".eh_frame") && !m->data) {
 			m->data = elf_rawdata(section, NULL);
 			m->address = header.sh_addr;
 		} else if (!strcmp(name, ".plt")) {
@@ -378,7 +379,8 @@ static void builtins_find(const struct making *m, Elf_Scn *section, const GElf_S
 	}
 }
 
-/* Go's code, or V8's. */
+/* Go's code, or V8's. A file has one table of symbols. More could be the same bytes, in memory
+ * again and again. */
 static struct keeping keeping_find(const struct making *m)
 {
 	struct keeping k = {};
@@ -387,9 +389,13 @@ static struct keeping keeping_find(const struct making *m)
 
 	if (section_named(m, ".gopclntab", &header) && section_named(m, ".text", &header))
 		return (struct keeping){ header.sh_addr, header.sh_addr + header.sh_size };
-	while ((section = elf_nextscn(m->elf, section)))
-		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB)
+	while ((section = elf_nextscn(m->elf, section))) {
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_SYMTAB)
+			continue;
+		if (header.sh_size <= SYMBOLS_MOST)
 			builtins_find(m, section, &header, &k);
+		break;
+	}
 	return k;
 }
 

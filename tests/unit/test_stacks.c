@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/prctl.h>
@@ -36,6 +37,7 @@
 #include "stacks/mapped_file.h"
 #include "stacks/own_code.h"
 #include "stacks/program_files.h"
+#include "stacks/python_file.h"
 #include "stacks/stack_join.h"
 #include "stacks/stack_rows.h"
 #include "stacks/unwind_table.h"
@@ -225,7 +227,8 @@ static void file_write(const char *path, const void *data, size_t len)
  * a script, and by its name alone. */
 static void the_files_of_a_program(void **state)
 {
-	char dir[] = "/tmp/test_stacks.XXXXXX", self[256] = "", path[128], text[512];
+	char dir[] = "/tmp/test_stacks.XXXXXX", self[256] = "", path[128], text[512], *dirs;
+	enum { DIRS = 70001 };
 	struct listed l;
 
 	(void)state;
@@ -255,8 +258,16 @@ static void the_files_of_a_program(void **state)
 	snprintf(path, sizeof(path), "%s/libc.so.6", dir);
 	file_write(path, "none", 4);
 	assert_string_equal(files_of(NULL, "").text + strlen(path), "\n");
-	unsetenv("LD_LIBRARY_PATH");
+	/* so many directories that the search is given up before the last one */
+	dirs = malloc(DIRS + sizeof(dir));
+	assert_non_null(dirs);
+	memset(dirs, ':', DIRS);
+	memcpy(dirs + DIRS, dir, sizeof(dir));
 	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(setenv("LD_LIBRARY_PATH", dirs, 1), 0);
+	assert_int_equal(files_of(NULL, "").n, 0);
+	unsetenv("LD_LIBRARY_PATH");
+	free(dirs);
 	unlink(path);
 	snprintf(path, sizeof(path), "%s/script", dir);
 	unlink(path);
@@ -318,6 +329,43 @@ static void the_key_of_a_file(void **state)
 	assert_true(mapped_file_key(empty, &key));
 	close(fd);
 	close(empty);
+}
+
+/* A file whose tables of symbols are all the same bytes would take @SAME times its size. */
+static void a_file_with_tables_at_one_place(void **state)
+{
+	enum { SAME = 101, BYTES = 24 * 100003, MEMORY_KB = 32 << 10 };
+	static const struct {
+		Elf64_Ehdr head;
+		Elf64_Shdr none;
+	} start = {
+		.head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			  .e_type = ET_DYN,
+			  .e_machine = EM_X86_64,
+			  .e_version = EV_CURRENT,
+			  .e_shoff = sizeof(Elf64_Ehdr),
+			  .e_ehsize = sizeof(Elf64_Ehdr),
+			  .e_shentsize = sizeof(Elf64_Shdr),
+			  .e_shnum = SAME + 1 },
+	};
+	const Elf64_Shdr table = { .sh_type = SHT_DYNSYM,
+				   .sh_size = BYTES,
+				   .sh_addralign = 8,
+				   .sh_entsize = sizeof(Elf64_Sym) };
+	int fd = memfd_create("elf", MFD_CLOEXEC);
+	struct unwind_python python;
+	struct rusage before, after;
+
+	(void)state;
+	assert_int_equal(write(fd, &start, sizeof(start)), sizeof(start));
+	for (int i = 0; i < SAME; i++)
+		assert_int_equal(write(fd, &table, sizeof(table)), sizeof(table));
+	assert_int_equal(ftruncate(fd, BYTES), 0);
+	assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
+	python_file_find(fd, &python);
+	assert_int_equal(getrusage(RUSAGE_SELF, &after), 0);
+	assert_true(after.ru_maxrss - before.ru_maxrss < MEMORY_KB);
+	close(fd);
 }
 
 static int file_with(const void *data, size_t len)
@@ -384,6 +432,22 @@ static void tables_wait(struct stack_deputy *d, struct got *got, unsigned int n)
 
 static const struct stack_begin none = {};
 
+/* The limit on memory of process @pid, or 0 if there is none. */
+static unsigned long long memory_most(pid_t pid)
+{
+	unsigned long long bytes = 0;
+	char path[64], line[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/limits", pid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (!bytes && fgets(line, sizeof(line), f))
+		sscanf(line, "Max data size %llu", &bytes);
+	fclose(f);
+	return bytes;
+}
+
 /* The deputy reads this test's file, names a function in it, and says what it cannot read. */
 static void the_deputy(void **state)
 {
@@ -397,6 +461,7 @@ static void the_deputy(void **state)
 	assert_int_equal(stack_deputy_start(&d, &none), 0);
 	assert_int_equal(stack_deputy_wait_begin(&d, on_table, &got), 0);
 	assert_true(d.begun && got.n > 0);
+	assert_true(memory_most(d.pid) >= 1ULL << 30);
 	first = got.n;
 	assert_int_equal(stack_deputy_ask(&d, &of), 0);
 	tables_wait(&d, &got, first + 1);
@@ -1034,6 +1099,7 @@ int main(void)
 		cmocka_unit_test(the_files_of_a_program),
 		cmocka_unit_test(a_cache_of_libraries),
 		cmocka_unit_test(the_key_of_a_file),
+		cmocka_unit_test(a_file_with_tables_at_one_place),
 		cmocka_unit_test(hostile_files),
 		cmocka_unit_test(the_deputy),
 		cmocka_unit_test(a_deputy_that_was_taken_over_is_ended),
