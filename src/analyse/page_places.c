@@ -26,11 +26,19 @@ struct page_place {
 	bool is_by_path;          /* so far, it is known by its path alone */
 	uint32_t row;
 	UT_hash_handle hh;
+	unsigned short flags, len;
+	char names[]; /* anybody can make names with the same hash */
 };
+
+/* Flags that belong to the path. */
+static unsigned short flags_of(const struct catalog_file *f)
+{
+	return f->flags & ~STORED_FILE_MISSING;
+}
 
 static struct place_key key_of(unsigned int host, const struct catalog_file *f)
 {
-	uint64_t hash = 0xcbf29ce484222325ULL ^ (f->flags & ~STORED_FILE_MISSING); /* FNV-1a */
+	uint64_t hash = 0xcbf29ce484222325ULL ^ flags_of(f); /* FNV-1a */
 
 	for (unsigned int i = 0; i < f->len; i++)
 		hash = (hash ^ (unsigned char)f->names[i]) * 0x100000001b3ULL;
@@ -49,6 +57,12 @@ static struct page_place *place_at(const struct page_places *p, const struct pla
 static bool has_place(const struct catalog_file *f)
 {
 	return f->len && f->ino && f->flags & STORED_FILE_COMPLETE && !FILE_KEY_IS_BDEV(f->key);
+}
+
+static bool same_path(const struct page_place *place, const struct catalog_file *f)
+{
+	return place->flags == flags_of(f) && place->len == f->len &&
+	       !memcmp(place->names, f->names, f->len);
 }
 
 static bool same_place(const struct page_place *place, const struct catalog_file *f)
@@ -70,7 +84,7 @@ uint32_t page_places_find(struct page_places *p, unsigned int host, const struct
 		return 0;
 	key = key_of(host, f);
 	for (; key.nth < PLACES_ALIKE && (place = place_at(p, &key)); key.nth++) {
-		if (!same_place(place, f))
+		if (!same_path(place, f) || !same_place(place, f))
 			continue;
 		if (!FILE_KEY_IS_PATH(f->key)) {
 			place->dev = FILE_KEY_DEV(f->key);
@@ -95,14 +109,17 @@ int page_places_add(struct page_places *p, unsigned int host, const struct catal
 		key.nth++;
 	if (key.nth == PLACES_ALIKE)
 		return 0;
-	place = calloc(1, sizeof(*place));
+	place = calloc(1, sizeof(*place) + f->len);
 	if (!place)
 		return -ENOMEM;
 	*place = (struct page_place){ .key = key,
 				      .dev = FILE_KEY_DEV(f->key),
 				      .directory = f->directory,
 				      .is_by_path = FILE_KEY_IS_PATH(f->key),
-				      .row = row };
+				      .row = row,
+				      .flags = flags_of(f),
+				      .len = f->len };
+	memcpy(place->names, f->names, f->len);
 	HASH_ADD(hh, p->list, key, sizeof(place->key), place);
 	return 0;
 }

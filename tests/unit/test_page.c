@@ -12,10 +12,14 @@
 
 #include "analyse/offsets.h"
 #include "analyse/page_data.h"
+#include "analyse/page_places.h"
 #include "base/json.h"
 #include "base/reason.h"
 #include "base/stacks.h"
+#include "capture/catalog.h"
+#include "capture/stored.h"
 #include "capture/writer.h"
+#include "cell.h"
 #include "json_seen.h"
 #include "show/page.h"
 #include "show/page_callers.h"
@@ -729,6 +733,29 @@ static void callers_without_stacks_are_words(void **state)
 	stacks_free(s);
 }
 
+/* Two names with one FNV hash: anybody can find some, and give them to files in one directory. */
+static void files_with_one_hash_keep_their_rows(void **state)
+{
+	struct catalog_file a = { .key = FILE_KEY(8U << 20, false, 1U),
+				  .ino = 11,
+				  .flags = STORED_FILE_COMPLETE,
+				  .len = 18,
+				  .names = (char[]){ "dXKQE22AR3s.W82N8S" } },
+			    b = a;
+	struct page_places p = {};
+
+	(void)state;
+	b.names = (char[]){ "dYFwE04C9,R,Z4o_IT" };
+	assert_int_equal(page_places_add(&p, 0, &a, 7), 0);
+	assert_int_equal(page_places_find(&p, 0, &a), 7);
+	assert_int_equal(page_places_find(&p, 0, &b), 0);
+	assert_int_equal(page_places_add(&p, 0, &b, 11), 0);
+	assert_int_equal(page_places_find(&p, 0, &b), 11);
+	assert_int_equal(page_places_find(&p, 0, &a), 7);
+	assert_int_equal(page_places_find(&p, 1, &a), 0);
+	page_places_done(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -737,6 +764,7 @@ int main(void)
 		cmocka_unit_test(sums_lose_no_operation_whatever_the_number_of_keys),
 		cmocka_unit_test(files_at_one_path_keep_their_rows),
 		cmocka_unit_test(a_file_known_by_its_path_has_the_row_of_its_inode),
+		cmocka_unit_test(files_with_one_hash_keep_their_rows),
 		cmocka_unit_test(calls_are_rows_and_kinds_are),
 		cmocka_unit_test(what_does_not_count_is_left_out_of_the_sum_not_of_the_row),
 		cmocka_unit_test(times_on_proc_are_known_by_key),
