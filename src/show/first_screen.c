@@ -349,20 +349,31 @@ static bool who_is_alike(const struct who_row *a, const struct who_row *b)
 	return a->key.who == b->key.who && !memcmp(a->key.comm, b->key.comm, COMM_LEN);
 }
 
-/* Whether a row before row @i of @sn has its process. */
-static bool process_is_met(const struct snapshot *sn, size_t i)
+static int pid_order(const void *a, const void *b)
 {
-	for (size_t j = 0; j < i; j++)
-		if (who_is_alike(&sn->whos[j], &sn->whos[i]) &&
-		    sn->whos[j].key.pid == sn->whos[i].key.pid)
-			return true;
-	return false;
+	const unsigned int *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
 }
 
-/* The group whose first row is row @i. Returns false if that row is not the first of a group. */
-static bool who_group(const struct snapshot *sn, size_t i, struct who_group *ret)
+/* The number of different pids. Orders them. */
+static size_t pids_count(unsigned int *pids, size_t n)
+{
+	size_t different = 0;
+
+	qsort(pids, n, sizeof(*pids), pid_order);
+	for (size_t i = 0; i < n; i++)
+		different += !i || pids[i] != pids[i - 1];
+	return different;
+}
+
+/* The group whose first row is row @i. @pids: room for those of all rows. Returns false if that row
+ * is not the first of a group. */
+static bool who_group(const struct snapshot *sn, size_t i, unsigned int *pids,
+		      struct who_group *ret)
 {
 	struct who_group g = { .most = &sn->whos[i] };
+	size_t n = 0;
 
 	for (size_t j = 0; j < i; j++)
 		if (who_is_alike(&sn->whos[j], g.most))
@@ -371,8 +382,9 @@ static bool who_group(const struct snapshot *sn, size_t i, struct who_group *ret
 		if (!who_is_alike(&sn->whos[j], g.most))
 			continue;
 		g.total_ns += sn->whos[j].sums.total_ns;
-		g.processes += !process_is_met(sn, j);
+		pids[n++] = sn->whos[j].key.pid;
 	}
+	g.processes = pids_count(pids, n);
 	*ret = g;
 	return true;
 }
@@ -420,15 +432,18 @@ bool first_screen_who(char *text, size_t cap, const struct breakdown_view *v,
 		      const struct snapshot *sn, const struct breakdown_whole *whole,
 		      unsigned int nth, bool commands)
 {
+	unsigned int *pids = calloc(sn->n_whos + 1, sizeof(*pids));
 	struct who_group g;
+	bool found = false;
 
 	/* the rows are in order: groups after those of the first rows are too small */
-	for (size_t i = 0; i < sn->n_whos && i < WHO_ROWS; i++)
-		if (who_group(sn, i, &g) && who_is_shown(&g, whole) && !nth--) {
+	for (size_t i = 0; pids && !found && i < sn->n_whos && i < WHO_ROWS; i++)
+		if (who_group(sn, i, pids, &g) && who_is_shown(&g, whole) && !nth--) {
 			who_text(text, cap, v, &g, commands);
-			return true;
+			found = true;
 		}
-	return false;
+	free(pids);
+	return found;
 }
 
 /* Writes who had the operations wait. */
