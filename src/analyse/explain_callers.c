@@ -93,6 +93,10 @@ int explain_callers_stack(struct callers *c, const struct scan_item *item,
 	g->stacks[bin_of(item->total_ns)]++;
 	if (!stays(g, &one))
 		return 0;
+	if (g->n >= CALLERS_MOST) { /* all random numbers are alike: the recording is forged */
+		c->unnamed++;
+		return 0;
+	}
 	if (list_reserve((void **)&g->list, &g->cap, g->n, sizeof(*g->list)))
 		return -ENOMEM;
 	g->list[g->n++] = one;
