@@ -2,7 +2,8 @@
 /*
  * process_names.c - a perf map is in /tmp of the process's mount namespace, with the process's
  * number in its PID namespace. Anybody may write there: the file must be a regular one, not reached
- * by a link, and belong to the process's user or to root.
+ * by a link, and belong to the process's user, or to root if all may read it. Whoever has a mount
+ * namespace can have any file there, also one that he may not read.
  */
 #include "stacks/process_names.h"
 
@@ -142,6 +143,12 @@ static void place_note(struct process_names *p, const struct process_frame *f)
 	at->used = ++p->uses;
 }
 
+static bool is_map(const struct stat *st, uid_t uid)
+{
+	return S_ISREG(st->st_mode) &&
+	       (st->st_uid == uid || (!st->st_uid && st->st_mode & S_IROTH));
+}
+
 /* Opens the perf map of the process. Returns a descriptor, or -1. The process may hold a lease on
  * its file: the open does not wait for its end. */
 static int map_open(const struct place *at)
@@ -155,7 +162,7 @@ static int map_open(const struct place *at)
 	if (place < 0)
 		return -1;
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", place);
-	if (!fstat(place, &st) && S_ISREG(st.st_mode) && (st.st_uid == at->uid || !st.st_uid))
+	if (!fstat(place, &st) && is_map(&st, at->uid))
 		fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	close(place);
 	return fd;

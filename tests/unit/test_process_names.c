@@ -453,6 +453,43 @@ static void a_lease_on_a_perf_map(void **state)
 	process_names_free(p);
 }
 
+/* Another user may have root's file in the place of the map, by a mount in his own namespace. It is
+ * read only if he may read it. */
+static void a_perf_map_that_its_user_may_not_read(void **state)
+{
+	struct process_names *p = process_names_new();
+	struct process_frame f = { .frame = STACK_FRAME(0ULL, 0x1004) };
+	char path[64];
+	pid_t child;
+
+	(void)state;
+	assert_non_null(p);
+	if (geteuid()) { /* cannot be another user */
+		process_names_free(p);
+		skip();
+	}
+	child = fork();
+	if (!child) {
+		if (!setuid(4711) && !prctl(PR_SET_PDEATHSIG, SIGKILL))
+			raise(SIGSTOP);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(child, NULL, WUNTRACED), child);
+	map_write("1000 10 secret\n");
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", child);
+	assert_int_equal(rename(map_path((char[64]){ "" }), path), 0);
+	assert_int_equal(chmod(path, 0600), 0);
+	f.pid = child;
+	process_names_note(p, 1, &f);
+	name_is(p, 1, "");
+	assert_int_equal(chmod(path, 0644), 0);
+	name_is(p, 1, "secret");
+	unlink(path);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	process_names_free(p);
+}
+
 /* Frames of two processes are two, even at one address; there is an end to their number. */
 static void frames_of_processes(void **state)
 {
@@ -495,6 +532,7 @@ int main(void)
 		cmocka_unit_test(a_perf_map_of_a_process_elsewhere),
 		cmocka_unit_test(a_perf_map_is_read_once),
 		cmocka_unit_test(a_lease_on_a_perf_map),
+		cmocka_unit_test(a_perf_map_that_its_user_may_not_read),
 		cmocka_unit_test(frames_of_processes),
 	};
 
