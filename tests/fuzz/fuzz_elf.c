@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Files that are programs or libraries, more or less: their functions are listed, and their names
- * in C++ are made. */
+ * in C++ are made. They have tables to unwind by, and name the libraries that they need, also by a
+ * cache of the dynamic linker, which is any bytes. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/pattern.h"
@@ -15,6 +17,9 @@
 #include "funcs/elf_file.h"
 #include "funcs/func_find_elf.h"
 #include "funcs/func_rows.h"
+#include "stacks/program_files.h"
+#include "stacks/python_file.h"
+#include "stacks/unwind_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -47,6 +52,57 @@ static void name(const uint8_t *data, size_t len)
 	free(text);
 }
 
+static void file_write(const char *path, const char *before, const uint8_t *data, size_t len)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f || fputs(before, f) < 0 || fwrite(data, 1, len, f) != len || fclose(f))
+		abort();
+}
+
+static bool file_take(void *arg, int fd, const char *path)
+{
+	unsigned int *n = arg;
+
+	if (path[0] != '/' || ++*n > 128)
+		abort();
+	return !close(fd);
+}
+
+/* The input is a program and the cache of the dynamic linker in another root directory. */
+static void needed(const uint8_t *data, size_t len)
+{
+	char root[] = "/tmp/fuzz_elf.XXXXXX", etc[64], cache[64], program[64];
+	unsigned int n = 0;
+
+	if (!mkdtemp(root))
+		abort();
+	snprintf(etc, sizeof(etc), "%s/etc", root);
+	snprintf(cache, sizeof(cache), "%s/ld.so.cache", etc);
+	snprintf(program, sizeof(program), "%s/program", root);
+	mkdir(etc, 0700);
+	file_write(cache, "glibc-ld.so.cache1.1", data, len);
+	file_write(program, "", data, len);
+	program_files_each("/program", root, file_take, &n);
+	unlink(program);
+	unlink(cache);
+	rmdir(etc);
+	rmdir(root);
+}
+
+static void table(int fd)
+{
+	struct unwind_python python;
+	struct unwind_table t = {};
+
+	python_file_find(fd, &python);
+	if (!unwind_table_make(&t, fd))
+		for (size_t i = 1; i < t.n; i++)
+			if (t.rows[i - 1].at >= t.rows[i].at)
+				abort();
+	unwind_table_done(&t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	int fd = memfd_create("elf", 0);
@@ -56,6 +112,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (fd < 0 || write(fd, data, len) != (ssize_t)len)
 		abort();
 	list(path);
+	table(fd);
+	needed(data, len);
 	close(fd);
 	name(data, len);
 	return 0;
