@@ -266,7 +266,8 @@ static int entry_add(struct making *m, Dwarf_Off offset, const Dwarf_CFI_Entry *
 
 	if (dwarf_cfi_cie_p((Dwarf_CFI_Entry *)entry))
 		return common_add(m, offset, &entry->cie);
-	if (!bsearch(&entry->fde.CIE_pointer, m->usual, m->n_usual, sizeof(*m->usual),
+	if (!m->n_usual ||
+	    !bsearch(&entry->fde.CIE_pointer, m->usual, m->n_usual, sizeof(*m->usual),
 		     offset_order) ||
 	    entry->fde.end - start < (ptrdiff_t)(sizeof(from) + sizeof(len)))
 		return 0;
