@@ -105,7 +105,9 @@ def of_each_class(gate: Gate) -> None:
         spent, total, done = trace.strata(**MAPPED), trace.total("total_ns", **MAPPED), trace.until_done(**MAPPED)
         # a thread that had to wait for a CPU comes to its next fault late, when a part of the read is over
         late = mapper.waited_ns + mapper.taken_ns
-        gate.check("time", spent["device"] + late >= 0.8 * FEW * 10 * MS and spent["device"] >= 0.8 * done and
+        # an emulated machine has milliseconds on the CPU
+        others = sum(spent[st] for st in ("throttle", "tag", "queue", "helper", "sleep", "lock", "server"))
+        gate.check("time", spent["device"] + late >= 0.8 * FEW * 10 * MS and others <= 0.2 * done and
                    0.8 * said["ns"] - late <= total <= said["ns"], total=total, theirs=said["ns"], late=late, **spent)
 
 
