@@ -253,14 +253,14 @@ static long walk_frame(u32 i, void *arg)
 	u32 end;
 	long over;
 
-	if (w->version)
-		return stack_walk_python(w);
-	if (!w->ip)
+	if (!w->version && !w->ip)
 		return 1;
 	if (i == WALK_STEPS - 1) {
 		w->to->end = STACK_DEEP;
 		return 1;
 	}
+	if (w->version)
+		return stack_walk_python(w);
 	if (ip - w->start >= w->len) {
 		end = stack_walk_find(w, ip);
 		if (end != STACK_WHOLE) {

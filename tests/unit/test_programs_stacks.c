@@ -376,6 +376,9 @@ static void test_python_without_frames(void **state)
 	reads(5);
 	assert_int_equal(last_stack(1)->n, 1);
 	assert_int_equal(last_stack(1)->end, STACK_DEEP);
+	ip = CODE + 0x210; /* the last step is one of Python */
+	reads(5);
+	assert_int_equal(last_stack(2)->end, STACK_DEEP);
 }
 
 /* Where Python's frames cannot be read, the interpreter's are there, and the stack says so. */
