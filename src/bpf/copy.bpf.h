@@ -152,9 +152,9 @@ static __always_inline s64 copy_bytes(const struct op *op, s64 ret)
 	return !ret && op->noted & NOTED_CLONE ? (s64)op->len : ret;
 }
 
-/* Current's copy of two files ends at @now with @ret as of copy_bytes(). Counts the bytes in the row
- * of the file to which it wrote, if the other file's row is not the same. The stack is full: with
- * on_sys_exit() and file_send() it has 512 bytes. */
+/* Current's copy of two files ends at @now with @ret as of copy_bytes(). Counts the bytes in the
+ * row of the file to which it wrote, if the other file's row is not the same. The stack is full:
+ * with on_sys_exit() and file_send() it has 512 bytes. */
 GLOBAL int copy_ends(s64 ret, u64 now)
 {
 	struct task_state *t = current_lookup();

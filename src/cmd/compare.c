@@ -102,7 +102,7 @@ static const struct opt_example examples[] = {
 	{ "iostrata compare trace.ios --at 12:30:05", "before and after that moment" },
 	{ "iostrata compare --by file old.ios new.ios", "in which files" },
 	{ "iostrata compare --by function old.ios new.ios",
-	  "in which functions that made the calls (record --stacks)" },
+	  "in which functions that made the calls, of recordings with stacks" },
 	{ "iostrata compare --base 'o*' --new 'n*' --fail-if 'fsync p99 +10%'", "guard a test" },
 	{},
 };

@@ -109,7 +109,7 @@ static const struct opt_example examples[] = {
 	{ "iostrata export *.ios --to parquet -o tables", "many machines in three tables" },
 	{ "iostrata export a.ios --to parquet --append --partition host,hour -o fleet",
 	  "add files for each host and hour" },
-	{ "iostrata export trace.ios --to pprof -o p && go tool pprof -http :8080 p/profile.pb.gz",
+	{ "iostrata export trace.ios --to pprof -o p && go tool pprof p/profile.pb.gz",
 	  "callers, with the time in each stratum" },
 	{ "iostrata export trace.ios --to fio -p 1234 -o replay", "the I/O of a process as a job" },
 	{},

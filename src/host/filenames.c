@@ -138,11 +138,14 @@ static bool same_inode(const struct known_file *a, const struct known_file *b)
 }
 
 /* Whether two files of one path are at the same place: one was made after the other was deleted or
- * renamed. The directory of @b may not be known, if its path alone is. */
+ * renamed. The directory of @b may not be known, if its path alone is. A block device that was set
+ * up again has another inode. */
 static bool same_place(const struct known_file *a, const struct known_file *b)
 {
 	unsigned int dev = FILE_KEY_DEV(b->by[0]);
 
+	if (a->made_up || b->made_up)
+		return dev == FILE_KEY_DEV(a->by[0]);
 	if (is_by_path(b) && !b->directory && (!dev || dev == FILE_KEY_DEV(a->by[0])))
 		return a->whole && b->whole;
 	return a->whole && b->whole && FILE_KEY_DEV(a->by[0]) == FILE_KEY_DEV(b->by[0]) &&
@@ -183,7 +186,7 @@ static int shared_find(struct filenames *n)
 		return -ENOMEM;
 	for (struct known_file *f = n->files; f; f = f->hh.next) {
 		f->first = f;
-		if (f->path && !f->made_up)
+		if (f->path)
 			list[len++] = f;
 	}
 	qsort(list, len, sizeof(struct known_file *), compare);

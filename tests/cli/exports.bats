@@ -534,7 +534,7 @@ sys.exit(time.monotonic() - began > 31 * 0.022 * 1.02)'
 		locations = {l[1][0]: l for l in map(fields, whole[4])}
 		assert len(locations) == len(whole[4]) and len(mappings) == len(whole[3])
 		assert set(mappings.values()) == {"prog"}
-		# function-7 is in line 7 of 7.c
+		# the number of a function is that of its line
 		for f in map(fields, whole[5]):
 		    if text[f[2][0]].startswith("function-"):
 		        line, = [fields(l[4][0])[2][0] for l in locations.values() if fields(l[4][0])[1] == f[1]]

@@ -331,9 +331,8 @@ static void a_device_is_one_file(void **state)
 		if (i)
 			device_read(&n, path[0]);
 		assert_int_equal(filenames_name(&n, &sn), 0);
+		assert_int_equal(sn.n_rqs, 1);
 		strcpy(path[i], sn.rqs[0].by);
-		if (i)
-			assert_string_equal(sn.rqs[1].by, path[0]);
 		snapshot_free(&sn);
 	}
 	assert_string_equal(path[0], path[1]);
