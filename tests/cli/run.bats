@@ -6,7 +6,12 @@ load lib
 
 setup() { begin_in_dir; }
 
-teardown() { end_in_dir; }
+# A stopped daemon would hold its file system, and all who use it.
+teardown() {
+	[[ ! ${daemon-} ]] || kill -KILL "$daemon" 2>/dev/null || true
+	[[ ! ${daemon-} ]] || umount "$dir/fuse" 2>/dev/null || true
+	end_in_dir
+}
 
 # Some I/O that all can see.
 some_io() { dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none; }
@@ -242,6 +247,7 @@ sleeps_in() { grep -qs "^$1" /proc/*/wchan; }
 	exec 8<>"$dir/hold"
 	mkdir "$dir/back" "$dir/fuse"
 	cp "$(type -P true)" "$dir/back/prog"
+	cp "$dir/back/prog" "$dir/back/late"
 	connects
 	start breakdown -j --slowest 1
 	finish INT
@@ -250,11 +256,14 @@ sleeps_in() { grep -qs "^$1" /proc/*/wchan; }
 	bindfs -f "$dir/back" "$dir/fuse" 3>&- 8>&- &
 	daemon=$!
 	wait_until mountpoint -q "$dir/fuse"
+	# who looks up a name for the first time would wait for the others who look one up
+	"$dir/fuse/prog"
+	"$dir/fuse/late"
 	kill -STOP "$daemon"
 	sh -c 'exec "$0"' "$dir/fuse/prog" 3>&- 8>&- &
 	wait_until sleeps_in request_wait_answer
 	start breakdown -j --all-files
-	sh -c 'exec "$0"' "$dir/fuse/prog" 3>&- 8>&- &
+	sh -c 'exec "$0"' "$dir/fuse/late" 3>&- 8>&- &
 	late=$!
 	"$python" -c 'import socket, sys
 socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$dir/socket" 3>&- 8>&- &
