@@ -328,6 +328,7 @@ static void a_device_is_one_file(void **state)
 		sn.rqs[0].key.by[1] = DEV;
 		sn.rqs[1].key.by[0] = FILE_KEY(DEV, true, 0);
 		sn.rqs[1].key.by[1] = 94;
+		sn.rqs[0].count = sn.rqs[1].count = 1;
 		if (i)
 			device_read(&n, path[0]);
 		assert_int_equal(filenames_name(&n, &sn), 0);
