@@ -305,9 +305,9 @@ def storm(gate: Gate) -> None:
     mapper = Mapper(gate, "killed", file, pages)
     with Trace("--comm", "mapper") as trace:
         mapper.go()
-    got, lost = trace.total("count", op="fault"), trace.lost()
+    got = trace.total("count", op="fault")
     gate.check("some", got > 0, count=got)
-    gate.check("lost", not sum(lost.values()) - lost["unattributed"] - lost["missed"], **lost)
+    gate.check("lost", not trace.lost_here(), **trace.lost())
 
 
 @suite("fault.record")

@@ -356,7 +356,7 @@ def virtiofs(gate: Gate) -> None:
     strata = trace.strata(op="read", fs="virtiofs")
     gate.check("sleep", strata["sleep"] <= 0.1 * sum(strata.values()),
                **{f"{s}_ms": strata[s] / MS for s in ("syscall", "server", "sleep", "helper")})
-    gate.check("lost", not sum(trace.lost().values()), lost=str(trace.lost()))
+    gate.check("lost", not trace.lost_here(), lost=str(trace.lost()))
 
 
 def quietly(*argv: str) -> None:
@@ -903,7 +903,7 @@ def compare_commands(gate: Gate, point: Path) -> None:
     gate.check("mean", fastest >= 2 * SMB_DELAY_MS, ms=fastest, wanted=2 * SMB_DELAY_MS)
     unknown = {r[figure] for r in rows for figure in ("sent_bytes", "received_bytes", "tag_ns", "queue_ns", "mount")}
     gate.check("unknown", unknown == {None}, found=str(unknown))
-    gate.check("lost", not sum(trace.lost().values()), lost=str(trace.lost()))
+    gate.check("lost", not trace.lost_here(), lost=str(trace.lost()))
 
 
 @suite("server.smb", 600)

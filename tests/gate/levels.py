@@ -41,7 +41,7 @@ class Levels:
         self.trace.stop()
         self.tree = indented(subprocess.run([tool.copy(), "report", "--by", "dev", "-v", str(self.file)],
                                             check=True, capture_output=True, text=True).stdout)
-        self.gate.check("lost", not any(self.trace.lost().values()), **self.trace.lost())
+        self.gate.check("lost", not self.trace.lost_here(), **self.trace.lost())
         for disk, uppers in self.above.items():
             self.check_rows(disk, [upper.name for upper in uppers])
 

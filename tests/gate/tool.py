@@ -206,6 +206,12 @@ class Trace:
     def lost(self) -> dict[str, int]:
         return {k: sum(o["lost"][k] for o in self.objects) for k in self.json["lost"]}
 
+    def lost_here(self) -> int:
+        """What was lost, but for what any program of the machine can cause: hits that the kernel refused, and faults
+        of processes that were changing their mappings just then."""
+        lost = self.lost()
+        return sum(lost.values()) - lost["missed"] - lost["unattributed"]
+
 
 def ask_doctor(*args: str) -> Json:
     """The JSON of `iostrata doctor -j`."""
