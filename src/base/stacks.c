@@ -59,6 +59,30 @@ uint64_t stacks_ops(const struct snapshot *sn)
 	return n;
 }
 
+/* The sum of the squares of the weights. */
+static double squares_of(const struct stacks *s)
+{
+	return s->samples > 0 ? s->weight * s->weight / s->samples : 0;
+}
+
+void stacks_sums_add(struct stacks *to, const struct stacks *more)
+{
+	double squares = squares_of(to) + squares_of(more);
+
+	to->weight += more->weight;
+	to->samples = squares > 0 ? to->weight * to->weight / squares : 0;
+	to->taken += more->taken;
+	to->of += more->of;
+	to->lost += more->lost;
+	to->lost_ns += more->lost_ns;
+	to->dropped += more->dropped;
+	for (int end = 0; end < STACK_END_N; end++)
+		to->ended[end] += more->ended[end];
+	to->by_frame_pointers += more->by_frame_pointers;
+	to->sampled |= more->sampled;
+	to->nameless |= more->nameless;
+}
+
 void stacks_free(struct stacks *s)
 {
 	if (!s)

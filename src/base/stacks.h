@@ -47,6 +47,7 @@ struct stacks {
 	uint64_t dropped;       /* stacks that are not among @stacks: too many different ones */
 	uint64_t ended[STACK_END_N]; /* stacks by their end */
 	uint64_t by_frame_pointers;  /* stacks with frames found by frame pointers */
+	double weight;               /* the time that the stacks stand for, ns */
 	double samples;              /* as many equal samples would tell as much: the square of the
 				      * sum of weights, divided by the sum of their squares */
 	bool sampled;                /* not all were taken */
@@ -68,6 +69,9 @@ void stack_frame_text(char *dst, size_t cap, const struct stack_frame *f, enum f
 
 /* The number of operations in @sn of kinds that can have stacks. */
 uint64_t stacks_ops(const struct snapshot *sn);
+
+/* Adds the sums of @more, of another time, to those of @to. Lists stay. */
+void stacks_sums_add(struct stacks *to, const struct stacks *more);
 
 /* Frees all but the frames. */
 void stacks_free(struct stacks *s);

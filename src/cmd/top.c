@@ -3,6 +3,7 @@
  * top.c - shows live which processes, files, disks or servers have the I/O; top_recording.c shows
  * a recording. The table and the screen are in src/top/.
  */
+#include <errno.h>
 #include <string.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
@@ -16,6 +17,7 @@
 #include "run/io.h"
 #include "show/breakdown_text.h"
 #include "show/screen.h"
+#include "stacks/stack_join.h"
 #include "top/top_print.h"
 #include "top/top_screen.h"
 #include "top/top_table.h"
@@ -28,9 +30,11 @@ struct top {
 	int view;
 	const char *sort;
 	uint64_t max_rows;
-	bool batch, no_clear;
+	bool batch, no_clear, all_stacks;
+	struct opt_strings hide;
 	const char *file; /* a recording to replay; NULL: live */
 	/* state */
+	enum by_key callers; /* BY_FUNCTION, BY_LINE or BY_LIBRARY: rows are of callers */
 	bool screen, clear;
 	struct top_names names;
 	struct container_names containers;
@@ -46,9 +50,18 @@ struct top {
 };
 
 static const struct opt_choice by_choices[] = {
-	{ "pid", TOP_PROCESS },         { "tid", TOP_THREAD },    { "comm", TOP_COMM },
-	{ "file", TOP_FILE },           { "dev", TOP_DISK },      { "cgroup", TOP_CGROUP },
-	{ "container", TOP_CONTAINER }, { "server", TOP_SERVER }, {},
+	{ "pid", TOP_PROCESS },
+	{ "tid", TOP_THREAD },
+	{ "comm", TOP_COMM },
+	{ "file", TOP_FILE },
+	{ "dev", TOP_DISK },
+	{ "cgroup", TOP_CGROUP },
+	{ "container", TOP_CONTAINER },
+	{ "server", TOP_SERVER },
+	{ "function", TOP_CALLER_FUNCTION },
+	{ "line", TOP_CALLER_LINE },
+	{ "library", TOP_CALLER_LIBRARY },
+	{},
 };
 
 static const struct opt_choice by_also[] = {
@@ -60,12 +73,20 @@ static const struct opt output_opts[] = {
 	{ 0, "by", OPT_CHOICE(struct top, view, by_choices), .also = by_also, .arg = "KEY",
 	  .help = "a row per key (default: pid; keys of the screen change it)" },
 	{ 0, "sort", OPT_STRING(struct top, sort), .arg = "COLUMN", .columns = top_figure_columns,
-	  .help = "the largest of this column first (default: bytes); JSON is in no order" },
+	  .help = "the largest of this column first (default: bytes, of callers total); JSON is in "
+		  "no order" },
 	{ 'r', "rows", OPT_UINT(struct top, max_rows), .arg = "ROWS", .min = 1,
 	  .help = "at most this many rows of text (default: 20)" },
 	{ 'b', "batch", OPT_FLAG(struct top, batch), .help = "text, as without a terminal" },
 	{ 'C', "no-clear", OPT_FLAG(struct top, no_clear),
 	  .help = "do not clear the terminal before each table of text" },
+	{ 0, "all-stacks", OPT_FLAG(struct top, all_stacks),
+	  .help = "with --by function, line or library: take the user stack of each operation "
+		  "(default: at most 200 a second for each CPU, from which the figures are "
+		  "estimated)" },
+	{ 0, "hide", OPT_STRINGS(struct top, hide), .arg = "LIB",
+	  .help = "likewise: this library is not the program's own code, as the C library is not: "
+		  "libsqlite3" },
 	{},
 };
 
@@ -94,6 +115,7 @@ static const struct opt_example examples[] = {
 	{ "iostrata top --by cgroup --sort p99", "cgroups with slow requests first" },
 	{ "iostrata top -d nvme0n1 --by file", "the files in use on a busy disk" },
 	{ "iostrata top --by server", "how long file servers and FUSE daemons take to answer" },
+	{ "iostrata top --by function -p 6681", "which functions of a program wait, each second" },
 	{ "iostrata top --json 10 >top.json", "for a program to read" },
 	{ "iostrata top trace.ios", "the same screen for a recording: arrows move in its time" },
 	{},
@@ -102,6 +124,7 @@ static const struct opt_example examples[] = {
 static const struct opt_columns columns[] = {
 	{ "Screen", top_figure_columns },
 	{ "Disks", top_disk_columns },
+	{ "Callers", top_caller_columns },
 	{},
 };
 
@@ -109,7 +132,8 @@ static const struct opt_table table = {
 	.name = "iostrata top",
 	.summary = "who makes the I/O, live",
 	.about = "Shows both sides of each process: its operations on files, and its requests to "
-		 "disks. --by server shows requests to file servers and FUSE daemons instead. On a "
+		 "disks. --by server shows requests to file servers and FUSE daemons instead, and "
+		 "--by function the operations of each function that called them. On a "
 		 "terminal, top is a "
 		 "full screen with keys; elsewhere, and with "
 		 "-- CMD, it prints text like biotop(8): requests by process, disk and operation. "
@@ -152,6 +176,26 @@ static int sort_resolve(const struct top *t, struct reason *why)
 	return reason_hint(why, "columns are %s", names);
 }
 
+/* Sets the key of callers, and checks the options about them. Returns 0, or -1 with @why. */
+static int callers_check(struct top *t, struct reason *why)
+{
+	t->callers = top_view_callers(t->view);
+	if (!t->sort)
+		t->sort = top_sort_usual(t->view);
+	if (t->callers || !(t->hide.n || t->all_stacks))
+		return 0;
+	return reason_set(why, EXIT_USAGE, "%s is for --by function, line and library",
+			  t->hide.n ? "--hide" : "--all-stacks");
+}
+
+static void stacks_set(struct top *t)
+{
+	t->io.conf.stacks = t->callers;
+	t->io.stack_conf.hide = t->hide;
+	if (!t->all_stacks)
+		t->io.stack_conf.per_second = stacks_per_second();
+}
+
 static int resolve(struct run *r, struct reason *why)
 {
 	struct top *t = top_of(r);
@@ -161,7 +205,7 @@ static int resolve(struct run *r, struct reason *why)
 		r->opts.interval_ns = NS_PER_S;
 	t->screen = !t->batch && !r->opts.json && !r->command && screen_possible(stdin, stdout);
 	t->clear = !t->no_clear && !r->opts.json && screen_possible(stdin, stdout);
-	if (sort_resolve(t, why))
+	if (callers_check(t, why) || sort_resolve(t, why))
 		return -1;
 	if (t->view == TOP_SERVER && r->opts.filters.disks.n) {
 		reason_set(why, EXIT_USAGE,
@@ -170,19 +214,21 @@ static int resolve(struct run *r, struct reason *why)
 		return reason_hint(why, "'iostrata breakdown --by server -d MOUNT' shows the "
 					"operations on a mount");
 	}
-	if (!t->screen && !r->opts.json &&
+	if (!t->screen && !r->opts.json && !t->callers &&
 	    filters_check_requests(&r->opts.filters, "top's text", why))
 		return reason_hint(why, "the full screen and --json have operations, too");
 	conf->by = t->view == TOP_FILE ? BY_FILE : BY_THREAD;
 	conf->cpu_whole = true;
 	/* text shows requests alone; only the operation of a direct request tells its file, and
 	 * requests to servers belong to operations */
-	if (!t->screen && !r->opts.json && t->view != TOP_FILE && t->view != TOP_SERVER)
+	if (!t->screen && !r->opts.json && t->view != TOP_FILE && t->view != TOP_SERVER &&
+	    !t->callers)
 		conf->layer = LAYER_BLK;
 	conf->tag_in_queue = conf->layer == LAYER_BLK;
 	conf->queued = true; /* percentiles cover the same time as .total_ns */
 	conf->rq_sums_only = !t->screen && !r->opts.json && strcmp(t->sort, "p99");
-	conf->records = t->screen;
+	conf->records = t->screen && !t->callers; /* they have no stacks */
+	stacks_set(t);
 	return 0;
 }
 
@@ -226,6 +272,7 @@ static void ui_fill(struct top *t)
 	ui->view = t->view;
 	ui->by_file = t->names.by_file;
 	ui->no_servers = t->io.run.lists.n_devs;
+	ui->callers = t->callers ? t->view : 0;
 	snprintf(ui->sort, sizeof(ui->sort), "%s", t->sort);
 	ui->data.missing = session_missing(t->io.session);
 	ui->data.names = &t->names;
@@ -374,6 +421,8 @@ static int report(struct run *r, struct snapshot *sn)
 		t->bpf_run_ns = sn->bpf_run_ns;
 		t->bpf_run_cnt = sn->bpf_run_cnt;
 	}
+	if (t->callers && stack_join(sn, t->callers))
+		return -ENOMEM;
 	load_read(t->load, sizeof(t->load));
 	gone_look(t);
 	if (t->screen)
@@ -409,6 +458,7 @@ static int replay(struct top *t, char **command)
 			    : o->duration_ns ? "--duration"
 			    : o->overhead    ? "--overhead"
 			    : o->strict      ? "--strict"
+			    : t->all_stacks  ? "--all-stacks"
 			    : o->filters.system || o->filters.all_files || o->filters.all_faults ||
 					    o->filters.op_requests || o->filters.children
 				    ? "an option of the group 'Scope'"
@@ -421,7 +471,7 @@ static int replay(struct top *t, char **command)
 			   other, t->file);
 		return cmd_fail(&why);
 	}
-	if (sort_resolve(t, &why))
+	if (callers_check(t, &why) || sort_resolve(t, &why))
 		return cmd_fail(&why);
 	return top_replay_main(&(struct top_replay_conf){
 		.file = t->file,
@@ -433,6 +483,7 @@ static int replay(struct top *t, char **command)
 		.json = o->json,
 		.screen = t->screen,
 		.filters = &o->filters,
+		.hide = t->hide,
 	});
 }
 
@@ -472,7 +523,7 @@ static bool replayed(struct top *t, int argc, char **argv, int *ret)
 
 static int top(int argc, char **argv)
 {
-	struct top t = { .io.report = report, .sort = "bytes", .max_rows = 20 }, look = t;
+	struct top t = { .io.report = report, .max_rows = 20 }, look = t;
 	int status;
 
 	if (replayed(&look, argc, argv, &status))

@@ -20,12 +20,14 @@
 #include "base/snapshot.h"
 #include "capture/losses.h"
 #include "capture/replay.h"
+#include "common/recorded_stacks.h"
 #include "common/recording_filter.h"
 #include "export/order.h"
 #include "host/newfile.h"
 #include "run/cmd.h"
 #include "run/run.h"
 #include "show/screen.h"
+#include "stacks/stack_join.h"
 #include "top/top_print.h"
 #include "top/top_screen.h"
 
@@ -43,6 +45,7 @@ struct part {
 	FILE *f;
 	struct recording rec;
 	struct replay replay;
+	struct recorded_stacks stacks; /* their frames live as long, too */
 	struct snapshot sn;
 	bool is_open;
 };
@@ -64,6 +67,7 @@ struct replay_run {
 	struct slow_op slowest[TOP_SLOWEST]; /* copies of those in .interval */
 	char of_ops[64];
 	struct top_ui ui;
+	enum by_key callers; /* the rows of the interval; BY_NONE: threads or files */
 	struct top_replay keys;
 	char condition[TOP_TYPED];
 	struct incident *incidents; /* owned */
@@ -80,6 +84,7 @@ static void part_close(struct part *p)
 {
 	snapshot_free(&p->sn);
 	replay_done(&p->replay);
+	recorded_stacks_done(&p->stacks);
 	if (p->is_open)
 		recording_close(&p->rec);
 	if (p->f)
@@ -146,6 +151,27 @@ static bool record_read(struct replay_run *r, struct recording *rec, struct stor
 	return got > 0;
 }
 
+/* Adds a record that the filters chose. Returns 0, or -1 with @why. */
+static int record_add(struct part *p, const struct stored_event *ev, struct reason *why)
+{
+	uint64_t end = stored_event_end(ev);
+
+	if (ev->kind != CHUNK_STACKS)
+		return replay_add(&p->replay, &p->rec, ev, why);
+	if (end < p->rec.from_ns || end >= p->rec.to_ns)
+		return 0;
+	return recorded_stacks_add(&p->stacks, &p->replay, &p->rec, ev) ? reason_no_memory(why) : 0;
+}
+
+/* Puts rows of callers in place of those of threads. Returns 0 or -ENOMEM. */
+static int callers_take(struct part *p, enum by_key by)
+{
+	if (recorded_stacks_end(&p->stacks, &p->rec) ||
+	    recorded_stacks_take(&p->stacks, &p->replay, &p->sn))
+		return -ENOMEM;
+	return stack_join(&p->sn, by);
+}
+
 /* Reads the records of @p->rec. Returns 0, or -1 with @why; a damaged recording is read as far as
  * possible. */
 static int part_read(struct replay_run *r, struct part *p, struct reason *why)
@@ -154,12 +180,13 @@ static int part_read(struct replay_run *r, struct part *p, struct reason *why)
 
 	recording_filter_begin(&r->filter);
 	while (record_read(r, &p->rec, &ev))
-		if (recording_filter_passes(&r->filter, &p->rec, &ev) &&
-		    replay_add(&p->replay, &p->rec, &ev, why))
+		if (recording_filter_passes(&r->filter, &p->rec, &ev) && record_add(p, &ev, why))
 			return -1;
 	if (replay_end(&p->replay, &p->rec, why))
 		return -1;
 	if (p->replay.n_intervals && replay_take(&p->replay, 0, &p->sn))
+		return reason_no_memory(why);
+	if (p->rec.stacks && callers_take(p, top_view_callers(r->ui.view)))
 		return reason_no_memory(why);
 	return threads_set(&p->sn, &p->rec.catalog) ? reason_no_memory(why) : 0;
 }
@@ -186,6 +213,8 @@ static int part_load(struct replay_run *r, struct part *p, uint64_t from_ns, uin
 	if (part_open(r, p, why))
 		return -1;
 	begin = p->rec.header.monotonic_ns;
+	p->rec.stacks = top_view_callers(r->ui.view);
+	p->stacks.hide = r->conf->hide;
 	p->rec.from_ns = begin + from_ns;
 	/* records of the last moment end at the end */
 	p->rec.to_ns = to_ns < r->duration_ns ? begin + to_ns : UINT64_MAX;
@@ -215,6 +244,7 @@ static int length_learn(struct replay_run *r, struct reason *why)
 	if (!err) {
 		r->real_ns = p.rec.header.realtime_ns;
 		r->kernel = p.rec.header.kernel ? strdup(p.rec.header.kernel) : NULL;
+		r->ui.no_stacks = !p.rec.header.has_stacks;
 		p.rec.from_ns = UINT64_MAX; /* chunks before are left out */
 		while (record_read(r, &p.rec, &ev))
 			;
@@ -273,6 +303,7 @@ static int show_load(struct replay_run *r, struct reason *why)
 	uint64_t end = r->at_ns + r->interval_ns;
 
 	r->names.by_file = r->ui.by_file = r->ui.view == TOP_FILE;
+	r->callers = top_view_callers(r->ui.view);
 	if (part_load(r, &r->interval, r->at_ns, end, why))
 		return -1;
 	if (r->ui.mode == TOP_TOTAL && part_load(r, &r->total, 0, end, why))
@@ -553,7 +584,7 @@ static void on_view(void *arg)
 {
 	struct replay_run *r = arg;
 
-	if (r->ui.by_file != (r->ui.view == TOP_FILE))
+	if (r->ui.by_file != (r->ui.view == TOP_FILE) || r->callers != top_view_callers(r->ui.view))
 		show_at(r, r->at_ns);
 }
 
@@ -717,7 +748,7 @@ static int options_check(struct replay_run *r, struct reason *why)
 			   "--by server is live only: recordings have no times of such requests");
 		return reason_hint(why, "'iostrata report' shows them for the whole recording");
 	}
-	if (!r->conf->screen && !r->conf->json &&
+	if (!r->conf->screen && !r->conf->json && !top_view_callers(r->conf->view) &&
 	    filters_check_requests(&r->filter.given, "top's text", why))
 		return reason_hint(why, "the full screen and --json have operations, too");
 	return filters_ops(&r->filter.given, why);
@@ -751,6 +782,10 @@ static int replay_run(struct replay_run *r, struct reason *why)
 		if (isdigit((unsigned char)*r->conf->file))
 			reason_hint(why, "an interval is a number of seconds, or like 500ms");
 		return -1;
+	}
+	if (top_view_callers(r->conf->view) && r->ui.no_stacks) {
+		reason_set(why, EXIT_FAILED, "'%.200s' has no user stacks", r->conf->file);
+		return reason_hint(why, "'iostrata record --stacks' records them");
 	}
 	doubts_say(r);
 	if (!r->conf->screen)

@@ -18,6 +18,7 @@ struct top_replay_conf {
 	uint64_t count; /* intervals of text or JSON; 0: all */
 	bool json, screen;
 	const struct filters *filters;
+	struct opt_strings hide; /* libraries that are not the program's own code */
 };
 
 /* Returns the exit code. */

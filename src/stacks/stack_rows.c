@@ -259,6 +259,7 @@ void stack_rows_take_sums(struct stack_rows *r, struct stacks *to)
 	to->sampled = r->sums.sampled;
 	to->nameless = r->sums.nameless;
 	memcpy(to->ended, r->sums.ended, sizeof(to->ended));
+	to->weight = r->weights;
 	to->samples = r->weights_squared > 0 ? r->weights * r->weights / r->weights_squared : 0;
 	r->sums = (struct stacks){ .nameless = r->sums.nameless };
 	r->weights = r->weights_squared = 0;

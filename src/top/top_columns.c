@@ -87,6 +87,11 @@ const char *top_row_name(enum top_view view, const struct top_row *r)
 	case TOP_SERVER:
 		name = r->server ? r->server->key.server : NULL;
 		break;
+	case TOP_CALLER_FUNCTION:
+	case TOP_CALLER_LINE:
+	case TOP_CALLER_LIBRARY:
+		name = r->caller;
+		break;
 	default:
 		name = r->thread ? r->thread->comm : NULL;
 	}
@@ -180,6 +185,7 @@ static void top_get_key(struct value *v, const void *row, const void *ctx)
 		v->max = COMM_LEN;
 }
 
+GETTER(get_caller, top_row, v->text = r->caller)
 GETTER(get_disk, top_row, v->text = r->disk)
 GETTER(get_dev, top_row, snprintf(v->buf, sizeof(v->buf), "%u:%u", r->major, r->minor))
 GETTER(get_major, top_row, v->n = r->major)
@@ -217,6 +223,7 @@ static void p99_value(struct value *v, const void *ctx, const struct top_row *r,
 GETTER(get_ops, top_row, v->n = per_second(ctx, r->ops.count))
 GETTER(get_ops_bytes, top_row, v->n = per_second(ctx, r->ops.bytes))
 GETTER(get_ops_mean, top_row, get_mean(v, &r->ops, r->ops.total_ns))
+GETTER(get_ops_total, top_row, v->n = per_second(ctx, r->ops.total_ns))
 GETTER(get_ops_p99, top_row, p99_value(v, ctx, r, &r->ops))
 
 static void get_where(struct value *v, const void *row, const void *ctx)
@@ -276,6 +283,12 @@ GETTER(get_behalf_bytes, top_row, v->n = per_second(ctx, r->behalf_bytes))
 		.help = "99th percentile of their time"                                            \
 	}
 
+#define COLUMN_CALLER(called, shown)                                                               \
+	{                                                                                          \
+		.name = (called), .title = (shown), .kind = VALUE_TEXT, .get = get_caller,         \
+		.cut = TEXT_CUT_MIDDLE                                                             \
+	}
+
 static const struct column keys[] = {
 	TOP_WHO_COLUMNS(container_name),
 	COLUMN_DISK,
@@ -289,15 +302,25 @@ static const struct column keys[] = {
 	  .kind = VALUE_TEXT,
 	  .get = get_mount,
 	  .cut = TEXT_CUT_MIDDLE },
+	COLUMN_CALLER("function", "FUNCTION"),
+	COLUMN_CALLER("line", "LINE"),
+	COLUMN_CALLER("library", "LIBRARY"),
 	{},
 };
 
 /* The names of the columns of a view's key. */
 static const char *const of_view[TOP_VIEWS][3] = {
-	[TOP_PROCESS] = { "pid", "comm" }, [TOP_THREAD] = { "tid", "comm" },
-	[TOP_COMM] = { "comm" },           [TOP_FILE] = { "file" },
-	[TOP_DISK] = { "disk" },           [TOP_CGROUP] = { "cgroup" },
-	[TOP_CONTAINER] = { "container" }, [TOP_SERVER] = { "server", "pid", "mount" },
+	[TOP_PROCESS] = { "pid", "comm" },
+	[TOP_THREAD] = { "tid", "comm" },
+	[TOP_COMM] = { "comm" },
+	[TOP_FILE] = { "file" },
+	[TOP_DISK] = { "disk" },
+	[TOP_CGROUP] = { "cgroup" },
+	[TOP_CONTAINER] = { "container" },
+	[TOP_SERVER] = { "server", "pid", "mount" },
+	[TOP_CALLER_FUNCTION] = { "function" },
+	[TOP_CALLER_LINE] = { "line" },
+	[TOP_CALLER_LIBRARY] = { "library" },
 };
 
 /* On a narrow screen, columns with the highest rank are dropped first. */
@@ -444,6 +467,18 @@ static void get_depth(struct value *v, const void *row, const void *ctx)
 	v->of = disk ? table_of(ctx)->sn->disks_ns : 0;
 }
 
+const struct column top_caller_columns[] = {
+	{ .name = "total",
+	  .title = "TOTAL",
+	  .kind = VALUE_TIME,
+	  .get = get_ops_total,
+	  .max = 7,
+	  .min = 7,
+	  .rank = 1,
+	  .help = "time of these operations together" },
+	{},
+};
+
 const struct column top_disk_columns[] = {
 	{ .name = "busy",
 	  .title = "BUSY",
@@ -495,14 +530,29 @@ static const struct column server_text[] = {
 	{},
 };
 
-static void add(struct top_columns *to, const struct column *list)
+/* The first column of `top -b` for callers. */
+static const struct column caller_text[] = {
+	{ .title = "OPERATION", .kind = VALUE_TEXT, .get = get_op, .max = 9 },
+	{},
+};
+
+/* Adds the columns of @list before the one called @end; NULL: all. */
+static void add_until(struct top_columns *to, const struct column *list, const char *end)
 {
 	size_t n = 0;
 
 	while (column_is(&to->list[n]))
 		n++;
-	for (; column_is(list) && n < TOP_COLUMNS_MAX - 1; list++)
+	for (; column_is(list) && n < TOP_COLUMNS_MAX - 1; list++) {
+		if (end && list->name && !strcmp(list->name, end))
+			break;
 		to->list[n++] = *list;
+	}
+}
+
+static void add(struct top_columns *to, const struct column *list)
+{
+	add_until(to, list, NULL);
 }
 
 enum { PID_WIDTH = 7 }; /* digits of the largest id of a process */
@@ -533,12 +583,28 @@ static void add_keys(struct top_columns *to, enum top_view view)
 	}
 }
 
+const char *top_sort_usual(enum top_view view)
+{
+	return top_view_callers(view) ? "total" : "bytes";
+}
+
+/* The figures of callers: those of operations. */
+static void add_caller_figures(struct top_columns *to)
+{
+	add(to, top_caller_columns);
+	add_until(to, top_figure_columns, "io");
+}
+
 struct top_columns top_columns_whole(enum top_view view)
 {
 	bool of_requests = view == TOP_DISK || view == TOP_SERVER;
 	struct top_columns c = {};
 
 	add_keys(&c, view);
+	if (top_view_callers(view)) {
+		add_caller_figures(&c);
+		return c;
+	}
 	/* columns stay where they are from interval to interval */
 	for (struct column *k = c.list; column_is(k) && view <= TOP_COMM; k++)
 		k->min = k->kind == VALUE_ID ? PID_WIDTH : COMM_LEN - 1;
@@ -560,6 +626,11 @@ struct top_columns top_columns_text(enum top_view view, const char *sort)
 
 	if (view != TOP_DISK)
 		add_keys(&c, view);
+	if (top_view_callers(view)) {
+		add(&c, caller_text);
+		add_caller_figures(&c);
+		return c;
+	}
 	add(&c, view == TOP_SERVER ? server_text : text);
 	if (more && !columns_find(c.list, more->name))
 		add(&c, (const struct column[]){ *more, {} });

@@ -27,6 +27,9 @@ struct top_columns {
 /* The figures of operations and requests. */
 extern const struct column top_figure_columns[];
 
+/* The figures of operations, by function, line or library. */
+extern const struct column top_caller_columns[];
+
 /* How busy a disk is: with --by dev. */
 extern const struct column top_disk_columns[];
 
@@ -34,11 +37,14 @@ extern const struct column top_disk_columns[];
 struct top_columns top_columns_whole(enum top_view view);
 
 /* The columns of biotop(8), for a table of requests; and the column of requests called @sort, if
- * biotop has none. */
+ * biotop has none. Of callers, the figures of operations. */
 struct top_columns top_columns_text(enum top_view view, const char *sort);
 
 /* Members of JSON, the same in all views; null where the view does not have them. */
 extern const struct column top_json_requests[], top_json_ops[];
+
+/* The column that sorts rows of @view if the user names none. */
+const char *top_sort_usual(enum top_view view);
 
 /* The name of a row, hostile: the name of a process or thread, else the key of @view. */
 const char *top_row_name(enum top_view view, const struct top_row *r);

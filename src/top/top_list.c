@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "show/stacks_text.h"
 
 static bool has_text(const char *text, size_t max, const char *part)
 {
@@ -246,15 +247,36 @@ static void add_lost(char dst[TOP_LINE], const struct snapshot *sn)
 		    text_plural(sn->lost[LOST_UNMATCHED_END]));
 }
 
+/* Cuts off the "; " at the end. */
+static void end_cut(char *dst)
+{
+	size_t len = strlen(dst);
+
+	if (len > 1)
+		dst[len - 2] = '\0';
+}
+
+void top_stacks_text(char dst[TOP_LINE], const struct stacks *s)
+{
+	dst[0] = '\0';
+	if (s->sampled)
+		add(dst, "estimated from %s of %s operations, half is right within %.1f %%; ",
+		    text_count(s->taken).s, text_count(s->of).s, stacks_error(s, 0.5));
+	if (s->lost + s->dropped)
+		add(dst, "%s stacks without room; ", text_count(s->lost + s->dropped).s);
+	if (s->nameless)
+		add(dst, "names could not be looked up; ");
+	end_cut(dst);
+}
+
 void top_foot_text(char dst[TOP_LINE], enum top_view view, const struct snapshot *sn,
 		   const struct missing *m)
 {
 	uint64_t behalf = 0, reads = 0, nobody = 0;
-	size_t len;
 
 	dst[0] = '\0';
 	add_lost(dst, sn);
-	for (size_t i = 0; i < sn->n_rqs && view != TOP_SERVER; i++) {
+	for (size_t i = 0; i < sn->n_rqs && view < TOP_SERVER; i++) {
 		const struct rq_row *r = &sn->rqs[i];
 
 		if (view != TOP_FILE && r->key.by[1]) {
@@ -274,7 +296,5 @@ void top_foot_text(char dst[TOP_LINE], enum top_view view, const struct snapshot
 		add(dst, "no requests: %s; ", m->requests);
 	if (m && m->syscalls)
 		add(dst, "no operations: %s; ", m->syscalls);
-	len = strlen(dst);
-	if (len > 1)
-		dst[len - 2] = '\0';
+	end_cut(dst);
 }

@@ -40,6 +40,10 @@ void top_cut_figures(char *text, size_t width);
  * not tell. Safe. */
 void top_busy_text(char dst[TOP_LINE], const struct snapshot *sn);
 
+/* Writes that figures of callers are estimates, with their error, and which stacks have no row. ""
+ * if there is nothing to say. Safe. */
+void top_stacks_text(char dst[TOP_LINE], const struct stacks *s);
+
 /* Writes the line below a table: losses, bytes submitted by kernel threads for others, bytes of
  * unknown processes, and the figures missing (@m). "" if there is nothing to say. Safe. */
 void top_foot_text(char dst[TOP_LINE], enum top_view view, const struct snapshot *sn,

@@ -9,6 +9,8 @@
 #include "capture/header_members.h"
 #include "show/breakdown_json.h"
 #include "show/breakdown_members.h"
+#include "show/stacks_json.h"
+#include "show/stacks_text.h"
 
 static void put_table(struct text_out *o, const struct top_text *v, const struct columns *t,
 		      const struct top_list *l)
@@ -18,6 +20,18 @@ static void put_table(struct text_out *o, const struct top_text *v, const struct
 	columns_text(o, t, (const void *const *)l->rows, n);
 	if (l->n > n)
 		text_put(o, "(%s more)\n", text_count(l->n - n).s);
+}
+
+/* How many stacks were taken, and how they ended. */
+static void put_stacks(struct text_out *o, const struct top_text *v, const struct stacks *s)
+{
+	char text[STACKS_WORDS];
+
+	stacks_taken_text(text, sizeof(text), s);
+	text_wrap(o, text, 0, 2, v->width);
+	for (unsigned int end = 0; end < STACK_END_N; end++)
+		if (stacks_ended_text(text, sizeof(text), s, end))
+			text_wrap(o, text, 0, 2, v->width);
 }
 
 int top_text(FILE *f, const struct top_text *v, const struct snapshot *sn)
@@ -30,11 +44,12 @@ int top_text(FILE *f, const struct top_text *v, const struct snapshot *sn)
 			     .ctx = &figures,
 			     .width = v->width,
 			     .uncut = v->uncut,
-			     .milliseconds = true };
+			     .milliseconds = !top_view_callers(v->view) };
 	struct top_order order = { .by = columns_find(c.list, v->sort) };
 	struct top_list list;
 	char foot[TOP_LINE];
-	int err = top_table_init(&table, sn, v->view, TOP_REQUESTS, v->names);
+	int err = top_table_init(&table, sn, v->view,
+				 top_view_callers(v->view) ? TOP_OPS : TOP_REQUESTS, v->names);
 
 	if (!err)
 		err = top_list_init(&list, &figures, &order);
@@ -44,6 +59,8 @@ int top_text(FILE *f, const struct top_text *v, const struct snapshot *sn)
 	}
 	text_put(&o, "%s%s\n\n", v->clear ? "\033[H\033[2J" : "", v->head);
 	put_table(&o, v, &t, &list);
+	if (sn->stacks)
+		put_stacks(&o, v, sn->stacks);
 	top_busy_text(foot, sn);
 	if (*foot)
 		text_wrap(&o, foot, 0, 2, v->width);
@@ -89,7 +106,8 @@ static const struct member top_members[] = {
 	{ "rows", MEMBER_OBJECT,
 	  .what = "block requests: a row for each key, disk and kind, and one more for requests "
 		  "which "
-		  "others submitted on behalf of the key, for each reason; empty with --by server",
+		  "others submitted on behalf of the key, for each reason; empty with --by server "
+		  "and by callers",
 	  .object = &request_object, .list = 1 },
 	{ "ops", MEMBER_OBJECT,
 	  .what = "operations: a row for each key and kind; empty with --by dev and server",
@@ -105,6 +123,8 @@ static const struct member top_members[] = {
 	{ "servers", MEMBER_OBJECT,
 	  .what = "requests of file systems to servers and daemons, with any key",
 	  .only = "if there were any", .object = &server_object, .list = 1 },
+	{ "stacks", MEMBER_OBJECT, .what = "the stacks from which callers come",
+	  .only = "with --by function, line and library", .object = &stacks_object },
 	{}
 };
 static const struct object top_object = { NULL, "one interval", top_members };
@@ -199,6 +219,8 @@ int top_json(FILE *f, const struct top_json *v, const struct snapshot *sn)
 	put_missing(&j, v->missing);
 	put_lost(&j, sn);
 	breakdown_json_disks(&j, sn);
+	if (sn->stacks)
+		stacks_json(&j, sn->stacks, v->missing);
 	json_put_end(&j, '}');
 	return json_end_line(&j);
 }

@@ -79,7 +79,7 @@ static int list_make(struct top_ui *ui)
 	ui->columns = top_columns_whole(ui->view);
 	order.by = columns_find(ui->columns.list, ui->sort);
 	if (!order.by)
-		order.by = columns_find(ui->columns.list, "bytes");
+		order.by = columns_find(ui->columns.list, top_sort_usual(ui->view));
 	pins_set(ui);
 	err = top_list_init(&ui->list, &ui->figures, &order);
 	if (!err)
@@ -138,8 +138,12 @@ static bool view_possible(const struct top_ui *ui, enum top_view view)
 	if (view == TOP_SERVER)
 		return !ui->no_servers;
 	if (ui->replay)
+		return !top_view_callers(view) || !ui->no_stacks;
+	if (view == TOP_DISK)
 		return true;
-	return view == TOP_DISK || (view == TOP_FILE) == ui->by_file;
+	if (top_view_callers(view) || ui->callers)
+		return view == ui->callers;
+	return (view == TOP_FILE) == ui->by_file;
 }
 
 static void view_move(struct top_ui *ui, int step)
@@ -403,12 +407,12 @@ static int lines_left(int y)
 }
 
 /* Puts a "*" after the title of the sort column, and always shows this column. */
-static void title_sorted(struct top_columns *c, const char *sort, char title[16])
+static void title_sorted(struct top_columns *c, const struct top_ui *ui, char title[16])
 {
-	const struct column *by = columns_find(c->list, sort);
+	const struct column *by = columns_find(c->list, ui->sort);
 
 	if (!by)
-		by = columns_find(c->list, "bytes");
+		by = columns_find(c->list, top_sort_usual(ui->view));
 	snprintf(title, 16, "%s*", by->title);
 	c->list[by - c->list].title = title;
 	c->list[by - c->list].rank = 0;
@@ -450,7 +454,7 @@ static void page_list(struct top_ui *ui, int y)
 	ui->presses.page_rows = lines_left(y + 1);
 	rows.n = scroll(ui);
 	rows.list = (const void *const *)ui->list.rows + ui->first;
-	title_sorted(&c, ui->sort, title);
+	title_sorted(&c, ui, title);
 	screen_table(y, &t, &rows);
 	if (!rows.n)
 		screen_put(y + 1, 0, screen_width(), STYLE_DIM,
@@ -677,7 +681,7 @@ static void put_foot(const struct top_ui *ui)
 {
 	const char *said = said_last();
 	int y = screen_height() - 1;
-	char foot[TOP_LINE] = "", text[2 * TOP_LINE];
+	char foot[TOP_LINE] = "", stacks[TOP_LINE] = "", text[3 * TOP_LINE];
 
 	if (ui->typing) {
 		char filter[TEXT_SAFE_CAP(TOP_FILTER)];
@@ -693,11 +697,14 @@ static void put_foot(const struct top_ui *ui)
 		screen_put(y, 0, screen_width(), STYLE_BOLD, said);
 		return;
 	}
+	if (ui->data.interval && snapshot_of(ui)->stacks)
+		top_stacks_text(stacks, snapshot_of(ui)->stacks);
 	if (ui->data.interval)
 		top_foot_text(foot, ui->by_file ? TOP_FILE : ui->view, snapshot_of(ui),
 			      ui->data.missing);
-	snprintf(text, sizeof(text), "%s%s%s", ui->data.gone, *ui->data.gone && *foot ? "; " : "",
-		 foot);
+	snprintf(text, sizeof(text), "%s%s%s%s%s", ui->data.gone,
+		 *ui->data.gone && (*stacks || *foot) ? "; " : "", stacks,
+		 *stacks && *foot ? "; " : "", foot);
 	top_cut_figures(text, screen_width());
 	screen_put(y, 0, screen_width(), *ui->data.gone ? STYLE_BOLD : STYLE_DIM,
 		   *text        ? text

@@ -40,7 +40,10 @@ struct top_ui {
 	struct presses presses;
 	/* set by the caller beforehand, who may read them later */
 	enum top_view view;
-	bool by_file; /* only the views of files, disks and servers are possible */
+	bool by_file;          /* only the views of files, disks and servers are possible */
+	enum top_view callers; /* live: the view of callers for which the snapshots are; other
+				* views than this, disks and servers are not possible. 0: none */
+	bool no_stacks; /* a recording without user stacks: views of callers are not possible */
 	/* a recording is replayed, all views but servers are possible; NULL: live. Owned by others
 	 */
 	struct top_replay *replay;

@@ -20,10 +20,19 @@
 
 const char *top_view_name(enum top_view view)
 {
-	static const char *const names[TOP_VIEWS] = { "pid", "tid",    "comm",      "file",
-						      "dev", "cgroup", "container", "server" };
+	static const char *const names[TOP_VIEWS] = { "pid",      "tid",    "comm",      "file",
+						      "dev",      "cgroup", "container", "server",
+						      "function", "line",   "library" };
 
 	return names[view];
+}
+
+enum by_key top_view_callers(enum top_view view)
+{
+	return view == TOP_CALLER_FUNCTION  ? BY_FUNCTION
+	       : view == TOP_CALLER_LINE    ? BY_LINE
+	       : view == TOP_CALLER_LIBRARY ? BY_LIBRARY
+					    : BY_NONE;
 }
 
 /* The number of a container is the id of its first cgroup. All cgroups outside of containers share
@@ -124,6 +133,11 @@ static void who_set(uint64_t who[2], const struct top_table *t, struct top_names
 		if (by[1]) /* an inode; 0: not a file */
 			memcpy(who, by, 2 * sizeof(*who));
 		break;
+	case TOP_CALLER_FUNCTION:
+	case TOP_CALLER_LINE:
+	case TOP_CALLER_LIBRARY:
+		memcpy(who, by, 2 * sizeof(*who));
+		break;
 	default:
 		break;
 	}
@@ -218,10 +232,12 @@ static void op_add(struct top_table *t, struct top_names *names, size_t i)
 	who_set(key.who, t, names, op->key.by);
 	if (t->split == TOP_OPS)
 		key.op = op->key.op;
-	r = row_of(t, names, &key, op->key.by[0]);
+	r = row_of(t, names, &key, top_view_callers(t->view) ? 0 : op->key.by[0]);
 	side_add(&r->ops, &side);
 	if (t->view == TOP_FILE)
 		r->file = op->by;
+	if (top_view_callers(t->view))
+		r->caller = op->by;
 	t->next_op[i] = r->first_op;
 	r->first_op = i + 1;
 }
@@ -366,7 +382,9 @@ int top_table_init(struct top_table *t, const struct snapshot *sn, enum top_view
 	/* the disk of an operation is not known, and the server only from its file system */
 	bool no_ops = split == TOP_REQUESTS || view == TOP_DISK || view == TOP_SERVER;
 	size_t n_ops = no_ops ? 0 : sn->n_ops;
-	size_t n_rqs = split == TOP_OPS ? 0 : view == TOP_SERVER ? sn->n_servers : sn->n_rqs;
+	/* nor is the caller of a request */
+	bool no_rqs = split == TOP_OPS || top_view_callers(view);
+	size_t n_rqs = no_rqs ? 0 : view == TOP_SERVER ? sn->n_servers : sn->n_rqs;
 	int err;
 
 	*t = (struct top_table){ .view = view, .split = split, .sn = sn };
@@ -531,6 +549,10 @@ static void sum_show(struct top_total *t, const struct snapshot *sn)
 	sum->servers = (struct server_row *)t->rows.servers.rows;
 	sum->n_servers = t->rows.servers.n;
 	sum->devices = sn->devices;
+	if (sn->stacks) {
+		stacks_sums_add(&t->stacks, sn->stacks);
+		sum->stacks = &t->stacks;
+	}
 	sum->duration_ns += sn->duration_ns;
 	sum->missed += sn->missed;
 	for (int i = 0; i < LOST_N; i++)
@@ -569,5 +591,6 @@ void top_total_done(struct top_total *t)
 {
 	free(t->sum.threads);
 	t->sum = (struct snapshot){};
+	t->stacks = (struct stacks){};
 	rows_done(&t->rows);
 }

@@ -3,6 +3,7 @@
  * top_table.h - who makes the I/O: the rows of a snapshot joined by process, thread, command, file,
  * disk, cgroup or container. The kernel side counts operations and requests in separate rows; here
  * they become the two sides of one row. By server, rows have requests to servers instead of disks.
+ * By function, line or library, rows have operations alone.
  */
 #ifndef IOSTRATA_TOP_TOP_TABLE_H
 #define IOSTRATA_TOP_TOP_TABLE_H
@@ -14,6 +15,7 @@
 
 #include "base/rows.h"
 #include "base/snapshot.h"
+#include "base/stacks.h"
 #include "host/container.h"
 
 struct top_names;
@@ -27,12 +29,18 @@ enum top_view {
 	TOP_DISK,
 	TOP_CGROUP,
 	TOP_CONTAINER,
-	TOP_SERVER, /* a server, or a daemon's process with a mount */
+	TOP_SERVER,          /* a server, or a daemon's process with a mount */
+	TOP_CALLER_FUNCTION, /* callers: operations alone, after stack_join() of the snapshot */
+	TOP_CALLER_LINE,
+	TOP_CALLER_LIBRARY,
 	TOP_VIEWS,
 };
 
 /* "pid", "tid" ...: as the user types it. */
 const char *top_view_name(enum top_view view);
+
+/* BY_FUNCTION, BY_LINE or BY_LIBRARY for views of callers, else BY_NONE. */
+enum by_key top_view_callers(enum top_view view);
 
 /* How rows are split, in addition to the key of the view. */
 enum top_split {
@@ -58,6 +66,7 @@ struct top_row {
 	struct top_key key;
 	const struct thread *thread;       /* thread of the first of its rows; NULL: not known */
 	const char *file;                  /* path, with TOP_FILE; hostile */
+	const char *caller;                /* with views of callers; hostile */
 	const char *disk;                  /* disk with most bytes; "" or NULL: none; hostile */
 	const char *cgroup;                /* NULL: not known; hostile */
 	const struct container *container; /* NULL: none, or not known */
@@ -162,7 +171,8 @@ enum { TOP_TOTAL_ROWS = 32768 };
 
 struct top_total {
 	struct rows rows;
-	struct snapshot sum; /* points into rows; owns only its list of threads */
+	struct snapshot sum;  /* points into rows; owns only its list of threads */
+	struct stacks stacks; /* only sums; sum.stacks, if intervals have stacks */
 };
 
 /* Adds an interval; t->sum is valid until the next. Returns 0 or -ENOMEM. */

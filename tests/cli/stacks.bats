@@ -3,13 +3,17 @@
 # shellcheck disable=SC2154,SC2030,SC2031,SC2016 # bats sets them; jq and sh have dollars of their own
 
 load lib
+load tmux
 
 setup() {
 	begin_in_dir
 	stacks_work || skip "this kernel cannot walk user stacks"
 }
 
-teardown() { end_in_dir; }
+teardown() {
+	pane_end
+	end_in_dir
+}
 
 # A kernel that cannot says why; the test at the end looks at that.
 stacks_work() { [[ $("$iostrata" breakdown --by function -D 0.1 2>&1) != *"user stacks cannot be taken"* ]]; }
@@ -262,6 +266,62 @@ recorded() {
 	jq -e '.stacks.taken == 0' "$tmp/out"
 	"$iostrata" report --by function -j -p "$spawned_pid" "$dir/r" >"$tmp/out"
 	(($(syncs_of "save_rows [store]") == 303))
+}
+
+@test "top --by function: a recording and a command have the same callers as breakdown" {
+	recorded
+	"$iostrata" top --by function --json "$dir/r" 1000 >"$tmp/out"
+	json '.by == "function" and .rows == [] and (.stacks.sampled | not)' "$tmp/out"
+	shares_are_right "save_rows [store]" "save_index [store]"
+	# the intervals have each operation once
+	"$iostrata" top --by function --json "$dir/r" 0.01 >"$tmp/parts"
+	jq -es '[.[].ops[] | select(.op == "fsync")] | group_by(.key) |
+		map([.[0].key, (map(.count) | add)]) == [["save_index [store]", 101], ["save_rows [store]", 303]]' "$tmp/parts"
+	"$iostrata" top --by library --hide store --json "$dir/r" 1000 >"$tmp/out"
+	(($(syncs_of store) == 0 && $(syncs_of libc.so.6) == 404))
+	"$iostrata" top --by line -b "$dir/r" 1000 >"$tmp/out"
+	grep -qE '^save_rows \(store.c:[0-9]+\) +fsync ' "$tmp/out"
+	grep -qE '^the stacks of [0-9,]+ operations were taken$' "$tmp/out"
+	cc -O2 -g -pthread -o "$dir/store" tests/store.c
+	"$iostrata" top --by function --all-stacks --json 1000 -- "$dir/store" "$dir/f" 101 <<<go >"$tmp/out"
+	shares_are_right "save_rows [store]" "save_index [store]"
+	json '.stacks | .taken == .of and [.ends[].end] == ["whole"]' "$tmp/out"
+	"$iostrata" record -o "$dir/none" -- true 2>"$tmp/err"
+	expect 1 top --by line -b "$dir/none"
+	says "has no user stacks" "record --stacks"
+	expect 2 top --by pid --hide libc -b
+	says "--hide is for --by function, line and library"
+	expect 2 top --by function --all-stacks "$dir/r"
+	says "--all-stacks is for tracing"
+}
+
+@test "top: keys show the callers of a recording, and live only the chosen ones" {
+	recorded
+	pane 100 24
+	full_screen 'by pid in' top "$dir/r"
+	local i
+	for i in {1..11}; do
+		! shows 'by function in' || break
+		keys v
+		sleep 0.2
+	done
+	wait_until shows 'FUNCTION +TOTAL\*'
+	shows 'save_rows \[store\] +.* 303 '
+	keys v
+	wait_until shows '^save_rows \(store.c:[0-9]+\) '
+	keys Down Enter
+	wait_until shows '^line save_rows \(store.c:[0-9]+\)'
+	is_clean
+	keys q
+	screen_ended 0
+	full_screen 'by library in' top --by library 0.3
+	wait_until shows 'estimated from [0-9,]+ of [0-9,]+ operations|LIBRARY'
+	keys v
+	wait_until shows 'by dev in'
+	keys v v
+	wait_until shows 'by library in'
+	keys q
+	screen_ended 0
 }
 
 # browsed PAGE [JAVASCRIPT]: what is in the page, as JSON in $tmp/seen

@@ -63,7 +63,7 @@ serve host base show
 run host base bpf trace stacks
 common host base bpf trace capture analyse export show run stacks
 mcp run
-cmd host base bpf trace capture analyse export show top funcs serve run common mcp
+cmd host base bpf trace capture analyse export show top funcs stacks serve run common mcp
 . host base run"
 
 @test "no folder looks upwards, and includes name their folder" {

@@ -192,9 +192,11 @@ static void test_sums(void **state)
 				end(&f);
 				continue;
 			}
+			bool has_rqs = split != TOP_OPS && !top_view_callers(view);
+
 			assert_int_equal(ops, split == TOP_REQUESTS || view == TOP_DISK ? 0 : 44);
-			assert_int_equal(rqs, split == TOP_OPS ? 0 : 157);
-			assert_int_equal(bytes, split == TOP_OPS ? 0 : 152 * 512);
+			assert_int_equal(rqs, has_rqs ? 157 : 0);
+			assert_int_equal(bytes, has_rqs ? 152 * 512 : 0);
 			end(&f);
 		}
 	}
@@ -476,6 +478,81 @@ static void test_columns_keep_their_place(void **state)
 	(void)state;
 	for (const struct column *k = c.list; column_is(k); k++)
 		assert_true(k->min > 0 || k->optional || !strcmp(k->title, "DISK"));
+}
+
+/* Two callers, as after stack_join(): rows of one have one key. */
+static void fill_callers(struct snapshot *sn, struct stacks *stacks)
+{
+	static const char *const names[OPS] = { "save_rows [store]", "save_rows [store]", HOSTILE,
+						"save_rows [store]" };
+
+	sample(sn);
+	for (int i = 0; i < OPS; i++) {
+		sn->ops[i].key.by[0] = i == 2 ? 29 : 31;
+		sn->ops[i].key.by[1] = 1;
+		sn->ops[i].by = strdup(names[i]);
+	}
+	*stacks = (struct stacks){ .sampled = true, .taken = 37, .of = 44, .samples = 25 };
+	stacks->weight = 1000;
+	stacks->ended[STACK_NOT_READY] = 5;
+	sn->stacks = stacks;
+}
+
+/* top: callers have operations alone, and the most time comes first. */
+static void test_callers(void **state)
+{
+	struct top_columns c = top_columns_whole(TOP_CALLER_FUNCTION);
+	const char *sort = top_sort_usual(TOP_CALLER_FUNCTION);
+	struct top_order order = { .by = columns_find(c.list, sort) };
+	struct top_key rows = { .who = { 31, 1 } };
+	struct fixture f = {};
+	struct stacks stacks;
+	struct top_list list;
+
+	(void)state;
+	assert_null(columns_find(c.list, "io"));
+	fill_callers(&f.sn, &stacks);
+	assert_int_equal(top_table_init(&f.t, &f.sn, TOP_CALLER_FUNCTION, TOP_WHOLE, &f.names), 0);
+	f.figures.table = &f.t;
+	assert_int_equal(f.t.n, 2);
+	assert_int_equal(top_table_find(&f.t, &rows)->ops.count, 41);
+	assert_null(top_table_find(&f.t, &rows)->thread);
+	assert_int_equal(top_list_init(&list, &f.figures, &order), 0);
+	assert_string_equal(top_row_name(TOP_CALLER_FUNCTION, list.rows[0]), HOSTILE);
+	assert_int_equal(list.rows[0]->ops.total_ns, 2700000);
+	assert_string_equal(top_row_name(TOP_CALLER_LINE, list.rows[1]), "save_rows [store]");
+	top_list_done(&list);
+	f.sn.stacks = NULL;
+	end(&f);
+}
+
+/* top: the sum over intervals has the error of all their stacks together. */
+static void test_callers_total(void **state)
+{
+	struct top_total total = {};
+	struct stacks stacks;
+	struct snapshot sn;
+	char text[TOP_LINE];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		fill_callers(&sn, &stacks);
+		stacks.weight = i ? 3000 : 1000;
+		assert_int_equal(top_total_add(&total, &sn), 0);
+		sn.stacks = NULL;
+		snapshot_free(&sn);
+	}
+	assert_int_equal(total.sum.stacks->taken, 74);
+	assert_int_equal(total.sum.stacks->ended[STACK_NOT_READY], 10);
+	/* 4000 * 4000 / (1000 * 1000 / 25 + 3000 * 3000 / 25) */
+	assert_true(total.sum.stacks->samples > 39.99 && total.sum.stacks->samples < 40.01);
+	top_stacks_text(text, total.sum.stacks);
+	assert_string_equal(text,
+			    "estimated from 74 of 88 operations, half is right within 15.5 %");
+	stacks = (struct stacks){ .taken = 44, .of = 44 };
+	top_stacks_text(text, &stacks);
+	assert_string_equal(text, "");
+	top_total_done(&total);
 }
 
 /* top: disks have how busy they are, if the kernel tells. */
@@ -768,6 +845,48 @@ static json_int_t number(const json_t *row, const char *member)
 }
 
 /* In a row by container: what it is called, and the container's id or null. */
+/* top: text and JSON of callers say how far they are estimates. */
+static void test_callers_print(void **state)
+{
+	struct top_text v = { .view = TOP_CALLER_FUNCTION,
+			      .names = &(struct top_names){},
+			      .head = "12:00:00 loadavg: 1 2 3",
+			      .sort = "total",
+			      .max_rows = 20,
+			      .width = 300 };
+	struct stacks stacks;
+	struct snapshot sn;
+	json_t *j, *op;
+	char *text;
+
+	(void)state;
+	fill_callers(&sn, &stacks);
+	text = text_of(&v, &sn);
+	assert_has(text, "  OPERATION    TOTAL     OPS      DATA     TIME      T99  WHERE\n"
+			 "\\x1b[2J\\xff");
+	assert_has(text, "  read       34.0 us      34   136 KiB  1.00 us");
+	assert_has(text, "from the stacks of 37 of 44 operations: a share of half is right within "
+			 "19.6 %\n");
+	assert_has(text, "5 stacks ended early: the table of a file was not ready yet\n");
+	assert_has_not(text, "sda");
+	assert_has_not(text, "kernel threads");
+	free(text);
+	j = json_of(TOP_CALLER_FUNCTION, &sn);
+	assert_string_equal(json_string_value(json_object_get(j, "by")), "function");
+	assert_int_equal(json_array_size(json_object_get(j, "rows")), 0);
+	assert_int_equal(json_array_size(json_object_get(j, "ops")), 3);
+	op = json_array_get(json_object_get(j, "ops"), 0);
+	assert_string_equal(json_string_value(json_object_get(op, "key")), "save_rows [store]");
+	assert_true(json_is_null(json_object_get(op, "pid")));
+	assert_int_equal(number(json_object_get(j, "stacks"), "taken"), 37);
+	json_decref(j);
+	sn.stacks = NULL;
+	j = json_of(TOP_PROCESS, &sn);
+	assert_null(json_object_get(j, "stacks"));
+	json_decref(j);
+	snapshot_free(&sn);
+}
+
 static void test_json_servers(void **state)
 {
 	json_t *j, *one;
@@ -1116,6 +1235,9 @@ int main(void)
 		cmocka_unit_test(test_order_without_requests),
 		cmocka_unit_test(test_columns_keep_their_place),
 		cmocka_unit_test(test_disk_columns),
+		cmocka_unit_test(test_callers),
+		cmocka_unit_test(test_callers_total),
+		cmocka_unit_test(test_callers_print),
 		cmocka_unit_test(test_cut_figures),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_sum_text),
