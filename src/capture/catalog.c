@@ -12,6 +12,7 @@
 #include "capture/stored.h"
 #include "host/container.h"
 #include "host/container_names.h"
+#include "host/processes.h"
 
 struct catalog_text {
 	uint64_t id;
@@ -216,6 +217,8 @@ static int command_add(struct catalog *c, const struct stored_name *n, const cha
 {
 	struct catalog_text *t;
 
+	if (process_hides_commands())
+		return 0;
 	if (list_reserve((void **)&c->old_commands, &c->old_cap, c->n_old,
 			 sizeof(*c->old_commands)))
 		return -ENOMEM;

@@ -2,11 +2,13 @@
 /* mcp.c - answers agents about the recordings of a folder; see mcp/tools.h. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/reason.h"
 #include "base/text.h"
+#include "host/processes.h"
 #include "mcp/protocol.h"
 #include "mcp/tools.h"
 #include "run/cmd.h"
@@ -43,7 +45,8 @@ static const struct opt_table table = {
 		"Speaks the Model Context Protocol on standard input and output, for an agent that "
 		"starts this command. The agent gets the answers of report, compare, explain and "
 		"doctor about recordings in one folder. It can give no path and no option, and "
-		"change nothing.",
+		"change nothing. Answers have no command lines of processes: these may hold "
+		"secrets.",
 	.groups = groups,
 	.args = args,
 	.examples = examples,
@@ -64,6 +67,11 @@ static int mcp(int argc, char **argv)
 		text_safe(safe, sizeof(safe), opts.dir);
 		reason_set(&why, EXIT_FAILED, "cannot open the folder '%.200s': %s", safe,
 			   strerror(errno));
+		return cmd_fail(&why);
+	}
+	/* for the processes that make the answers */
+	if (setenv(PROCESS_HIDES_COMMANDS, "1", true)) {
+		reason_set(&why, EXIT_FAILED, "cannot hide command lines: %s", strerror(errno));
 		return cmd_fail(&why);
 	}
 	tools.live = opts.live;

@@ -153,6 +153,13 @@ const char *process_command_short(const char *command)
 	return slash && slash + 1 < end ? slash + 1 : command;
 }
 
+bool process_hides_commands(void)
+{
+	const char *hides = getenv(PROCESS_HIDES_COMMANDS);
+
+	return hides && *hides;
+}
+
 char *process_command_text(const char *text, size_t len)
 {
 	bool is_title = strstr(text, ": "), is_cut = len == PROCESS_COMMAND;
@@ -162,7 +169,7 @@ char *process_command_text(const char *text, size_t len)
 
 	while (first && text[first - 1] == ' ')
 		first--;
-	if (!first || !(f = open_memstream(&command, &size)))
+	if (!first || process_hides_commands() || !(f = open_memstream(&command, &size)))
 		return NULL;
 	if (is_title)
 		fprintf(f, " %.*s", (int)first, text);

@@ -35,13 +35,19 @@ int processes_below(const struct processes *all, const unsigned int *roots, unsi
 /*
  * The command line of process @pid: its arguments as a shell takes them, with blanks between them.
  * A title stays as it is. After PROCESS_COMMAND bytes, "..." follows. Hostile. The caller frees it.
- * Returns NULL if the process is gone, has none (kernel threads), or memory is out.
+ * Returns NULL if the process is gone, has none (kernel threads), command lines are hidden, or
+ * memory is out.
  */
 enum { PROCESS_COMMAND = 1024 };
 char *process_command(unsigned int pid);
 
 /* The same for the @len bytes of /proc/PID/cmdline at @text. A NUL follows them. */
 char *process_command_text(const char *text, size_t len);
+
+/* Whether command lines are hidden, because they may hold secrets: the environment has the variable
+ * PROCESS_HIDES_COMMANDS. If so, neither /proc, an exec nor a recording tells any. */
+#define PROCESS_HIDES_COMMANDS "IOSTRATA_NO_COMMANDS"
+bool process_hides_commands(void);
 
 /* Whether @command is a title that the process gave itself: one word of the command line with a
  * colon and a blank, as in "postgres: checkpointer". Programs agree on that. Titles are shown up to

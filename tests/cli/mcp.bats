@@ -20,6 +20,8 @@ setup_file() {
 # ask: requests on standard input, one for each line: answers, one for each request
 ask() { "$iostrata" mcp "$@" "$made/dir"; }
 
+teardown() { end_spawned; }
+
 # call TOOL [ARGUMENTS]: the request
 call() {
 	printf '{"jsonrpc":"2.0","id":1,"method":"tools/call",'
@@ -185,6 +187,51 @@ text() { command jq -j '.result.content[0].text'; }
 	} | ask --live >"$tmp/out"
 	command jq -se '.[0].error.code == -32602 and .[1].result.isError == false' "$tmp/out"
 	sed -n 2p "$tmp/out" | text | grep -q "^traced everybody for 1"
+}
+
+@test "mcp: no answer has a command line, recorded or live" {
+	need_root
+	mkdir "$tmp/secret"
+	cat >"$tmp/holds" <<-'PY'
+		import fcntl, sys, time
+		with open(sys.argv[2], "w") as file:
+		    while True:
+		        fcntl.flock(file, fcntl.LOCK_EX)
+		        time.sleep(0.03)
+		        fcntl.flock(file, fcntl.LOCK_UN)
+		        time.sleep(0.001)
+	PY
+	spawn "$python" "$tmp/holds" --password=hunter2 "$tmp/file"
+	wait_until test -e "$tmp/file"
+	expect 0 record -o "$tmp/secret/a.ios" -- sh -c \
+		'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13; do flock "$0" true; done; sync "$0"' "$tmp/file" --password=hunter2
+	cp "$tmp/secret/a.ios" "$tmp/secret/b.ios"
+	# the commands tell it
+	for options in "-j --by pid" "--slowest 3" "-j --slowest 3" ""; do
+		# shellcheck disable=SC2086 # several words
+		expect 0 report $options "$tmp/secret/a.ios"
+		[[ $output == *hunter2* ]]
+	done
+	IOSTRATA_NO_COMMANDS=1 expect 0 report -j --by pid --slowest 3 "$tmp/secret/a.ios"
+	[[ $output != *hunter2* ]]
+	json '[.slowest[].command, .ops[].command] | length > 3 and all(. == null)'
+	expect 0 breakdown -j -D 1 --by pid --pid "$spawned_pid"
+	[[ $output == *hunter2* ]]
+	{
+		call report '{"recording":"a.ios"}'
+		call report '{"recording":"a.ios","by":"pid"}'
+		call report '{"recording":"a.ios","by":"tid"}'
+		call slowest '{"recording":"a.ios","count":10}'
+		call timeline '{"recording":"a.ios","count":5}'
+		call explain '{"recording":"a.ios","condition":"lock>p50"}'
+		call explain '{"recording":"a.ios","condition":"any>p50"}'
+		call compare '{"old":"a.ios","new":"b.ios"}'
+		call breakdown_now '{"seconds":1,"by":"pid"}'
+	} | "$iostrata" mcp --live "$tmp/secret" >"$tmp/out"
+	command jq -se 'length == 9 and all(.result.isError == false)' "$tmp/out"
+	grep -q "a file lock that python3" "$tmp/out"
+	not grep -q hunter2 "$tmp/out"
+	not grep -q "holds" "$tmp/out"
 }
 
 @test "mcp: a folder that is not there is a clear error" {

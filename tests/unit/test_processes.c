@@ -51,6 +51,9 @@ static void command_lines_are_words_of_a_shell(void **state)
 	assert_non_null(strstr(own, "test_processes"));
 	free(own);
 	assert_null(process_command(0));
+	assert_int_equal(setenv(PROCESS_HIDES_COMMANDS, "1", true), 0);
+	assert_null(process_command(getpid()));
+	assert_int_equal(unsetenv(PROCESS_HIDES_COMMANDS), 0);
 }
 
 static void check_below(const struct processes *all, const unsigned int *roots, unsigned int n,
