@@ -35,7 +35,7 @@ int caller_names_make(struct caller_names *names, const struct catalog *c, enum 
 		      enum frame_form form, own_frame_fn *own_frame, void *arg);
 void caller_names_done(struct caller_names *names);
 
-/* The number of the caller of stack @stack, from 1 on; 0: not known. */
+/* The number of the caller of stack @stack, from 1 on, or 0 if the caller is not known. */
 uint32_t caller_number(const struct caller_names *names, uint64_t stack);
 
 /* The text of caller @number. */

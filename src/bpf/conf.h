@@ -329,7 +329,8 @@ struct bpf_conf {
 	unsigned char op_owner;       /* the submitter of async operations is needed at their end */
 	unsigned char backups;        /* programs on block tracepoints are attached twice */
 	struct who_site who_sites[WHO_SITES];
-	/* the function in which connect() waits for the listener of a unix socket; 0: not known */
+	/* begin and end of the function in which connect() waits for the listener of a unix
+	 * socket, or 0 if the address is not known */
 	unsigned long long connect_from, connect_to;
 	/* functions that complete reads and writes of io_uring and libaio; 0: not known, or not
 	 * traced */

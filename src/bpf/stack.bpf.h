@@ -6,9 +6,10 @@
  * on_sys_exit() goes on with on_stack() at the end of an operation whose stack is taken: a separate
  * program, so that all others stay as they are. It walks the stack by the rows of .eh_frame that
  * user space has made for each mapped file (@unwind_files, @unwind_rows), and by frame pointers
- * where a file has no rows. Where a file runs Python, Python's frames take the place of its own. A
- * file without an entry gets one here, and user space is told: this stack ends there. All pointers
- * that the kernel checks for on_stack() are valid: see the test "programs call no BPF functions".
+ * where a file has no rows. A frame of the function that executes Python code is replaced by the
+ * frames of this Python code. A file without an entry gets one here, and user space is told: this
+ * stack ends there. All pointers that the kernel checks for on_stack() are valid: see the test
+ * "programs call no BPF functions".
  * No frame is guessed: where the caller is not known, the stack ends, with the reason.
  */
 #ifndef IOSTRATA_STACK_BPF_H
@@ -33,9 +34,9 @@ struct stack_walk {
 	u64 has_file;
 	struct unwind_key key;
 	struct unwind_file file;
-	/* of Python: its version while its frames come, and the frame that comes next; 0: none */
-	u32 version, python_known;
-	u64 python;
+	u32 version;      /* of Python while the walk is in Python's frames, else 0 */
+	u32 python_known; /* whether .python was looked up */
+	u64 python;       /* address of the next Python frame, or 0 if there is none */
 };
 
 static long walk_note_mapping(struct task_struct *task, struct vm_area_struct *vma, void *arg)

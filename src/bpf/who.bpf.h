@@ -105,10 +105,11 @@ static __always_inline u32 who_of_sleep(const struct task_state *t, u64 wake, u6
 }
 
 /*
- * Who had most dirty pages written on a device. The kernel lets all writers sleep, those who write
- * much and those who write little. Each stay of a thread in balance_dirty_pages() tells how many
- * pages it has made dirty since the last one. A process that made most of the pages on a device,
- * in this window of time or in the one before, is the one for whom all wait.
+ * The process that made most pages of a device dirty. The kernel lets all writers sleep, those who
+ * write much and those who write little. Each stay of a thread in balance_dirty_pages() tells how
+ * many pages the thread has made dirty since its last stay. All writers wait for the process that
+ * made more than half of the pages: in this window of time, or in the window before if that has
+ * more pages.
  */
 enum { DIRTY_WINDOW_BITS = 32 /* of a clock in ns: 4.3 s */, DIRTY_SLOTS = 64 };
 
@@ -174,7 +175,7 @@ GLOBAL int dirtied_note(u64 bdi, u64 pages, u64 start, u64 now)
 	return 0;
 }
 
-/* Who made most pages of @bdi dirty, or NULL if nobody made more than half of them. */
+/* The process that made most pages of @bdi dirty, or NULL if none made more than half of them. */
 static __always_inline struct waker *dirtier_find(u64 bdi, u64 now)
 {
 	struct dirty_device *d = dirty_device(bdi);
