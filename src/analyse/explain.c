@@ -16,7 +16,8 @@
 
 enum {
 	LOOK_EVENTS = 32768,
-	TABLE = 4 * SCAN_VALUES,
+	TABLE_BITS = 11,
+	TABLE = 1 << TABLE_BITS, /* four places for each value */
 };
 
 enum { REQUESTS_LOOKED_AT = 64 }; /* of one operation, for their disks */
@@ -42,8 +43,13 @@ struct second {
 		uint64_t key;
 		uint16_t attribute, value;
 	} table[TABLE];
-	bool has[ATTR_N]; /* whether there is any value of the attribute */
-	uint64_t seen;    /* slow ones, for the sample */
+	/* Attributes that have any value. */
+	struct {
+		unsigned char attribute;
+		bool is_ordered; /* has bins */
+	} used[ATTR_N];
+	unsigned int n_used;
+	uint64_t seen; /* slow ones, for the sample */
 	uint64_t random;
 	int err;
 };
@@ -121,9 +127,10 @@ static int first_event(struct scan *s, void *pass, struct stored_event *ev)
 	return 0;
 }
 
+/* The highest bits: only these depend on the attribute, too. */
 static uint64_t value_hash(enum explain_attribute attribute, uint64_t key)
 {
-	return (key ^ (uint64_t)attribute << 56) * 0x9e3779b97f4a7c15ULL >> 40;
+	return ((key ^ (uint64_t)attribute << 56) * 0x9e3779b97f4a7c15ULL) >> (64 - TABLE_BITS);
 }
 
 /* The value of this key, or NULL. */
@@ -153,7 +160,6 @@ static struct scan_value *value_add(struct scan *s, struct second *p,
 	v->key = key;
 	while (p->table[at % TABLE].value)
 		at++;
-	p->has[attribute] = true;
 	p->table[at % TABLE].key = key;
 	p->table[at % TABLE].attribute = attribute;
 	p->table[at % TABLE].value = s->n_values;
@@ -197,6 +203,21 @@ static void frequent_add(struct scan *s, struct second *p, enum explain_attribut
 	}
 }
 
+/* Notes the attributes to look at for each operation. */
+static void used_note(const struct scan *s, struct second *p)
+{
+	bool has[ATTR_N] = {};
+
+	for (unsigned int i = 0; i < s->n_values; i++)
+		has[s->values[i].attribute] = true;
+	for (int attribute = ATTR_HOLDER; attribute < ATTR_TIME; attribute++) {
+		if (!has[attribute])
+			continue;
+		p->used[p->n_used].attribute = attribute;
+		p->used[p->n_used++].is_ordered = explain_attribute_bins(attribute);
+	}
+}
+
 /* Chooses the values to count. Returns 0 or -ENOMEM. */
 static int values_choose(struct scan *s, struct second *p, const struct first *first)
 {
@@ -235,6 +256,7 @@ static int values_choose(struct scan *s, struct second *p, const struct first *f
 		frequent_add(s, p, attribute, list, n, least);
 	}
 	free(list);
+	used_note(s, p);
 	return 0;
 }
 
@@ -269,11 +291,14 @@ struct place {
 
 static void value_count(struct scan *s, struct scan_value *v, const struct place *at)
 {
-	v->all[at->cell]++;
-	v->slow[at->cell] += at->is_slow;
-	s->order_all[at->of_order][v - s->values]++;
+	size_t i = v - s->values;
+
+	s->values_all[at->cell][i]++;
+	s->order_all[at->of_order][i]++;
+	if (at->is_slow)
+		v->slow[at->cell]++;
 	if (at->slow)
-		bit_set(at->slow->bits, v - s->values);
+		bit_set(at->slow->bits, i);
 }
 
 /* The activities beside @item that may hinder it: a set of 1 << activity. */
@@ -340,12 +365,14 @@ static void values_count(struct scan *s, struct second *p, const struct scan_ite
 
 	for (; beside; beside &= beside - 1)
 		value_count(s, &s->values[__builtin_ctzll(beside)], at);
-	for (int attribute = ATTR_HOLDER; attribute < ATTR_TIME; attribute++) {
-		key = p->has[attribute] ? explain_attribute_value(s, item, attribute) : NO_VALUE;
+	for (unsigned int i = 0; i < p->n_used; i++) {
+		enum explain_attribute attribute = p->used[i].attribute;
+
+		key = explain_attribute_value(s, item, attribute);
 		if (key == NO_VALUE)
 			continue;
-		v = explain_attribute_bins(attribute) ? &s->values[s->first_bin[attribute] + key]
-						      : value_find(s, p, attribute, key);
+		v = p->used[i].is_ordered ? &s->values[s->first_bin[attribute] + key]
+					  : value_find(s, p, attribute, key);
 		if (v)
 			value_count(s, v, at);
 		if (v && at->is_slow && attribute == ATTR_HOLDER)
@@ -681,6 +708,7 @@ int explain_read(struct explain *e, FILE *f, const char *name, const struct expl
 		.e = e,
 		.rec = &rec,
 		.values = calloc(SCAN_VALUES, sizeof(*s.values)),
+		.values_all = calloc(SCAN_CELLS, sizeof(*s.values_all)),
 		.list = calloc(SCAN_SLOW, sizeof(*s.list)),
 		.order_all = calloc(STARTS_CELLS, sizeof(*s.order_all)),
 		.trend = calloc(TREND_GROUPS, sizeof(*s.trend)),
@@ -690,7 +718,8 @@ int explain_read(struct explain *e, FILE *f, const char *name, const struct expl
 	int got = 0;
 
 	e->name = strdup(name);
-	if (!e->name || !s.values || !s.list || !s.order_all || !s.trend || !s.phases || !second)
+	if (!e->name || !s.values || !s.values_all || !s.list || !s.order_all || !s.trend ||
+	    !s.phases || !second)
 		got = reason_no_memory(why);
 	if (!got)
 		got = first_pass(&s, second, f, name, why);
@@ -708,6 +737,7 @@ int explain_read(struct explain *e, FILE *f, const char *name, const struct expl
 	free(s.trend);
 	free(s.phases);
 	free(s.values);
+	free(s.values_all);
 	free(s.list);
 	free(s.directories);
 	free(second);

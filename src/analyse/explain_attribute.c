@@ -847,7 +847,7 @@ static bool is_usual(const struct scan *s, enum explain_attribute attribute, uin
 	for (unsigned int v = 0; v < s->n_values; v++)
 		if (s->values[v].attribute == attribute && s->values[v].key == key)
 			for (int c = 0; c < SCAN_CELLS; c++)
-				all += s->values[v].all[c];
+				all += s->values_all[c][v];
 	return 2 * all >= s->e->n;
 }
 
@@ -864,7 +864,7 @@ static bool holder_is_alike(const struct scan *s, const struct scan_value *v)
 		if (s->values[i].attribute == ATTR_SIZE && size <= s->values[i].key + 1 &&
 		    s->values[i].key <= size + 1)
 			for (int c = 0; c < SCAN_CELLS; c++)
-				alike += s->values[i].all[c];
+				alike += s->values_all[c][i];
 	return !size || 2 * alike >= s->e->n;
 }
 

@@ -83,7 +83,7 @@ static void range_find(const struct scan *s, unsigned int first, unsigned int bi
 		slow = all = 0;
 		for (int c = 0; c < SCAN_CELLS; c++) {
 			slow += s->values[first + bin].slow[c];
-			all += s->values[first + bin].all[c];
+			all += s->values_all[c][first + bin];
 		}
 		if (sum <= 0) {
 			sum = 0;
@@ -103,7 +103,7 @@ static void counted_add(const struct scan *s, unsigned int v, struct counted *c)
 {
 	for (int cell = 0; cell < SCAN_CELLS; cell++) {
 		c->slow[cell] += s->values[v].slow[cell];
-		c->all[cell] += s->values[v].all[cell];
+		c->all[cell] += s->values_all[cell][v];
 	}
 	for (unsigned int i = 0; i < s->starts.cells; i++)
 		c->order[i] += s->order_all[i][v];

@@ -144,14 +144,14 @@ struct scan_item {
 	unsigned int disk;    /* dev_t of the whole disk; 0: not known */
 };
 
-/* A value of an attribute, and how many operations of each cell have it. */
+/* A value of an attribute, and how many slow operations of each cell have it. */
 struct scan_value {
 	enum explain_attribute attribute;
 	uint64_t key;         /* of an attribute with an order: the bin */
 	uint64_t owner, file; /* of an operation with this value, for its name */
 	uint64_t by;          /* likewise: the thread to which the longest wait was due */
 	unsigned int who;     /* and its kind */
-	uint32_t slow[SCAN_CELLS], all[SCAN_CELLS];
+	uint32_t slow[SCAN_CELLS];
 	/* of ATTR_HOLDER, for slow ones: their time in locks and asleep, their time above the
 	 * median, and how many ended soon after the holder */
 	double waited_ns, above_ns;
@@ -300,10 +300,11 @@ struct scan {
 	uint32_t fine[SCAN_CELLS * SCAN_FINE]; /* all operations */
 	struct scan_value *values;             /* owned */
 	unsigned int n_values;
+	/* All operations by cell and value: values of one cell are near. Owned. */
+	uint32_t (*values_all)[SCAN_VALUES];
 	/* in the order of operations: */
 	uint32_t order_slow[STARTS_CELLS];
-	uint32_t (*order_all)[SCAN_VALUES]; /* by cell and value: values of one cell are near; owned
-					     */
+	uint32_t (*order_all)[SCAN_VALUES]; /* as values_all; owned */
 	struct rotation *rotation;          /* owned */
 	struct population population;       /* all operations */
 	uint32_t (*trend)[TREND_BINS];      /* durations by group; owned */

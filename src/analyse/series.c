@@ -128,15 +128,16 @@ static unsigned int recent_at(const struct series_id *id)
 
 struct series_row *series_row(struct series *s, const struct series_id *id)
 {
-	struct series_index **recent = &s->recent[recent_at(id)], *entry = *recent;
+	uint32_t *recent = &s->recent[recent_at(id)];
+	struct series_index *entry;
 
-	if (entry && !memcmp(&entry->id, id, sizeof(*id)))
-		return &s->rows[entry->row];
+	if (*recent && !memcmp(&s->rows[*recent - 1].id, id, sizeof(*id)))
+		return &s->rows[*recent - 1];
 	entry = row_find(s, id);
 	if (!entry)
 		return NULL;
 	if (!is_others(&entry->id)) /* these are counted one by one */
-		*recent = entry;
+		*recent = entry->row + 1;
 	return &s->rows[entry->row];
 }
 

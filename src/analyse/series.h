@@ -28,7 +28,7 @@ enum {
 	SERIES_KEYS = 1000,
 	SERIES_BYTES = 18 << 20, /* of cells and histograms, of one run */
 	SERIES_NAME = 64,
-	SERIES_RECENT = 256,
+	SERIES_RECENT = 2048,
 };
 
 /* Sums of a key's operations or requests in one interval. */
@@ -96,8 +96,8 @@ struct series {
 	double carry;       /* of rounded estimates */
 	struct caller_names callers;
 	size_t rows_cap;
-	struct series_index *index; /* rows by id */
-	struct series_index *recent[SERIES_RECENT];
+	struct series_index *index;     /* rows by id */
+	uint32_t recent[SERIES_RECENT]; /* by hash of an id: its row + 1; 0: none */
 };
 
 /* How recordings are read into a series. */

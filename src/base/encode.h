@@ -58,13 +58,31 @@ static inline uint8_t *varint_put(uint8_t *p, uint64_t v)
 	return p;
 }
 
+/* Joins the low 7 bits of each byte. */
+static inline uint64_t varint_join(uint64_t v)
+{
+	v = (v & 0x007f007f007f007f) | (v & 0x7f007f007f007f00) >> 1;
+	v = (v & 0x00003fff00003fff) | (v & 0x3fff00003fff0000) >> 2;
+	return (v & 0x0fffffff) | (v & 0x0fffffff00000000) >> 4;
+}
+
 /* Reads a varint at *@at, and moves *@at past it. False: cut short at @end, or longer than 64 bits.
- */
+ * Up to 8 bytes are read at once: a branch for each would be mispredicted. */
 static inline bool varint_get(const uint8_t **at, const uint8_t *end, uint64_t *ret_v)
 {
 	const uint8_t *p = *at;
-	uint64_t v = 0;
+	uint64_t v = 0, ends;
 
+	if (end - p >= 8) {
+		v = get_u64(p);
+		ends = ~v & 0x8080808080808080;
+		if (ends) {
+			*at = p + (__builtin_ctzll(ends) + 1) / 8;
+			*ret_v = varint_join(v & (ends ^ (ends - 1)));
+			return true;
+		}
+		v = 0;
+	}
 	for (unsigned int shift = 0; p < end && shift < 64; shift += 7) {
 		v |= (uint64_t)(*p & 0x7f) << shift;
 		if (*p++ & 0x80)

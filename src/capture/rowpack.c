@@ -354,31 +354,49 @@ void cursor_order(struct cursor *c, const unsigned char *order)
 		c->varying[i].place = order[c->varying[i].place];
 }
 
-static bool column_next(struct cursor_column *c)
+/* Reads the next @rows values of a column to @to, which are a row apart. Returns how many there
+ * are. */
+static unsigned int column_read(struct cursor_column *c, uint64_t *to, unsigned int rows)
 {
-	uint64_t v;
+	const uint8_t *at = c->at, *end = c->end;
+	uint64_t v, last = c->last;
+	unsigned int row;
 
-	if (c->at < c->end && *c->at < 0x80)
-		v = *c->at++;
-	else if (!varint_get(&c->at, c->end, &v))
-		return false;
-	c->last = c->code == PACK_DELTA ? c->last + unzigzag(v) : v;
-	return true;
+	for (row = 0; row < rows; row++, to += PACK_COLUMNS) {
+		if (at < end && *at < 0x80)
+			v = *at++;
+		else if (!varint_get(&at, end, &v))
+			break;
+		last = c->code == PACK_DELTA ? last + unzigzag(v) : v;
+		*to = last;
+	}
+	c->at = at;
+	c->last = last;
+	return row;
+}
+
+/* Reads the next rows, column by column: lengths of values in one column are alike. */
+static void block_read(struct cursor *c)
+{
+	unsigned int rows = c->rows < PACK_BLOCK ? c->rows : PACK_BLOCK, there = rows;
+
+	for (unsigned int row = 0; !c->has_block && row < rows; row++)
+		memcpy(c->block[row], c->values, c->n * sizeof(c->values[0]));
+	c->has_block = true;
+	for (unsigned int i = 0; i < c->n_varying; i++)
+		there = column_read(&c->varying[i], &c->block[0][c->varying[i].place], there);
+	c->damaged = there < rows;
+	c->rows -= rows;
+	c->next = 0;
+	c->behind = there;
 }
 
 int cursor_next(struct cursor *c, uint64_t *row)
 {
-	struct cursor_column *column;
-
-	if (!c->rows)
-		return 0;
-	c->rows--;
-	for (unsigned int i = 0; i < c->n_varying; i++) {
-		column = &c->varying[i];
-		if (!column_next(column))
-			return -EBADMSG;
-		c->values[column->place] = column->last;
-	}
-	memcpy(row, c->values, c->n * sizeof(*row));
+	if (c->next == c->behind && !c->damaged)
+		block_read(c);
+	if (c->next == c->behind)
+		return c->damaged ? -EBADMSG : 0;
+	memcpy(row, c->block[c->next++], c->n * sizeof(*row));
 	return 1;
 }

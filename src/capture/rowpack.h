@@ -21,7 +21,7 @@ enum pack_code {
 	PACK_BYTES, /* no numbers */
 };
 
-enum { PACK_COLUMNS = 40, PACK_SPAN = 256 };
+enum { PACK_COLUMNS = 40, PACK_SPAN = 256, PACK_BLOCK = 16 };
 
 /* Rows may have their values in another order than the columns: for each column, the place of its
  * value in a row. */
@@ -87,12 +87,16 @@ struct cursor_column {
 };
 
 struct cursor {
-	unsigned int n, rows; /* columns wanted by the reader; rows left */
+	unsigned int n, rows; /* columns wanted by the reader; rows not in the block yet */
 	unsigned int n_varying;
 	struct cursor_column varying[PACK_COLUMNS]; /* whose values are not all the same */
-	uint64_t values[PACK_COLUMNS];              /* the row returned last */
+	uint64_t values[PACK_COLUMNS];              /* of the other columns */
 	const uint8_t *tail;                        /* the column of bytes; NULL: none */
 	size_t tail_len;
+	/* private */
+	bool has_block, damaged;   /* the block has the values above; no row follows it */
+	unsigned int next, behind; /* the next row in the block, and the first behind the last */
+	uint64_t block[PACK_BLOCK][PACK_COLUMNS];
 };
 
 /*

@@ -170,6 +170,52 @@ static void columns_that_are_no_columns(void **state)
 	assert_int_equal(cursor_open(&cur, 1, 1, NULL, 0), -EBADMSG);
 }
 
+/* The second column ends early: rows before that are whole, and none follows. */
+static void a_column_that_ends_early(void **state)
+{
+	enum { ROWS = 41, THERE = 23 };
+	uint8_t bytes[5 + ROWS + THERE] = { 2, PACK_VALUE, ROWS };
+	struct cursor cur;
+	uint64_t row[2];
+
+	(void)state;
+	bytes[3 + ROWS] = PACK_DELTA;
+	bytes[4 + ROWS] = THERE;
+	for (int i = 0; i < ROWS; i++)
+		bytes[3 + i] = i;
+	memset(bytes + 5 + ROWS, 2, THERE); /* one more each */
+	assert_int_equal(cursor_open(&cur, 2, ROWS, bytes, sizeof(bytes)), 0);
+	for (int i = 0; i < THERE; i++) {
+		assert_int_equal(cursor_next(&cur, row), 1);
+		assert_int_equal(row[0], i);
+		assert_int_equal(row[1], i + 1);
+	}
+	assert_int_equal(cursor_next(&cur, row), -EBADMSG);
+	assert_int_equal(cursor_next(&cur, row), -EBADMSG);
+}
+
+/* A number of each length, with any number of bytes behind it. */
+static void numbers_of_any_length(void **state)
+{
+	uint8_t bytes[VARINT_MAX + 9];
+	const uint8_t *at;
+	uint64_t v, got;
+	size_t len;
+
+	(void)state;
+	for (int bits = 0; bits <= 64; bits++) {
+		v = bits ? UINT64_MAX >> (64 - bits) : 0;
+		memset(bytes, 0xff, sizeof(bytes));
+		len = varint_put(bytes, v) - bytes;
+		for (size_t n = 0; n <= sizeof(bytes); n++) {
+			at = bytes;
+			assert_int_equal(varint_get(&at, bytes + n, &got), n >= len);
+			assert_ptr_equal(at, n >= len ? bytes + len : bytes);
+			assert_true(n < len || got == v);
+		}
+	}
+}
+
 static struct stored_op an_op(uint64_t i)
 {
 	struct stored_op op = { .start_ns = 2000 + 100 * i,
@@ -1595,6 +1641,8 @@ int main(void)
 		cmocka_unit_test(columns_that_begin_to_vary),
 		cmocka_unit_test(columns_in_another_order_than_rows),
 		cmocka_unit_test(columns_that_are_no_columns),
+		cmocka_unit_test(a_column_that_ends_early),
+		cmocka_unit_test(numbers_of_any_length),
 		cmocka_unit_test(a_span_is_from_the_first_end_to_the_last),
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(cut_off_at_any_byte),
