@@ -306,7 +306,7 @@ recorded() {
 		sleep 0.2
 	done
 	wait_until shows 'FUNCTION +TOTAL\*'
-	shows 'save_rows \[store\] +.* 303 '
+	shows '^save_rows \[store\] '
 	keys v
 	wait_until shows '^save_rows \(store.c:[0-9]+\) '
 	keys Down Enter
