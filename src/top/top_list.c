@@ -263,7 +263,8 @@ void top_stacks_text(char dst[TOP_LINE], const struct stacks *s)
 		add(dst, "estimated from %s of %s operations, half is right within %.1f %%; ",
 		    text_count(s->taken).s, text_count(s->of).s, stacks_error(s, 0.5));
 	if (s->lost + s->dropped)
-		add(dst, "%s stacks without room; ", text_count(s->lost + s->dropped).s);
+		add(dst, "%s stack%s without room; ", text_count(s->lost + s->dropped).s,
+		    text_plural(s->lost + s->dropped));
 	if (s->nameless)
 		add(dst, "names could not be looked up; ");
 	end_cut(dst);

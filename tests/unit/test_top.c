@@ -488,7 +488,7 @@ static void fill_callers(struct snapshot *sn, struct stacks *stacks)
 
 	sample(sn);
 	for (int i = 0; i < OPS; i++) {
-		sn->ops[i].key.by[0] = i == 2 ? 29 : 31;
+		sn->ops[i].key.by[0] = i == 2 ? 29 : TASK(100, 100); /* a number, no thread */
 		sn->ops[i].key.by[1] = 1;
 		sn->ops[i].by = strdup(names[i]);
 	}
@@ -504,10 +504,11 @@ static void test_callers(void **state)
 	struct top_columns c = top_columns_whole(TOP_CALLER_FUNCTION);
 	const char *sort = top_sort_usual(TOP_CALLER_FUNCTION);
 	struct top_order order = { .by = columns_find(c.list, sort) };
-	struct top_key rows = { .who = { 31, 1 } };
+	struct top_key rows = { .who = { TASK(100, 100), 1 } };
 	struct fixture f = {};
 	struct stacks stacks;
 	struct top_list list;
+	struct value total = {};
 
 	(void)state;
 	assert_null(columns_find(c.list, "io"));
@@ -520,6 +521,9 @@ static void test_callers(void **state)
 	assert_int_equal(top_list_init(&list, &f.figures, &order), 0);
 	assert_string_equal(top_row_name(TOP_CALLER_FUNCTION, list.rows[0]), HOSTILE);
 	assert_int_equal(list.rows[0]->ops.total_ns, 2700000);
+	f.figures.per_second_of = 2000000000;
+	order.by->get(&total, list.rows[0], &f.figures);
+	assert_int_equal(total.n, 1350000);
 	assert_string_equal(top_row_name(TOP_CALLER_LINE, list.rows[1]), "save_rows [store]");
 	top_list_done(&list);
 	f.sn.stacks = NULL;
@@ -538,6 +542,8 @@ static void test_callers_total(void **state)
 	for (int i = 0; i < 2; i++) {
 		fill_callers(&sn, &stacks);
 		stacks.weight = i ? 3000 : 1000;
+		stacks.sampled = stacks.nameless = !i;
+		stacks.lost = 1;
 		assert_int_equal(top_total_add(&total, &sn), 0);
 		sn.stacks = NULL;
 		snapshot_free(&sn);
@@ -548,10 +554,21 @@ static void test_callers_total(void **state)
 	assert_true(total.sum.stacks->samples > 39.99 && total.sum.stacks->samples < 40.01);
 	top_stacks_text(text, total.sum.stacks);
 	assert_string_equal(text,
-			    "estimated from 74 of 88 operations, half is right within 15.5 %");
-	stacks = (struct stacks){ .taken = 44, .of = 44 };
+			    "estimated from 74 of 88 operations, half is right within 15.5 %; "
+			    "2 stacks without room; names could not be looked up");
+	stacks = (struct stacks){ .taken = 44, .of = 44, .dropped = 1 };
+	top_stacks_text(text, &stacks);
+	assert_string_equal(text, "1 stack without room");
+	stacks.dropped = 0;
 	top_stacks_text(text, &stacks);
 	assert_string_equal(text, "");
+	top_total_done(&total);
+	/* the user lets the sum begin again */
+	fill_callers(&sn, &stacks);
+	assert_int_equal(top_total_add(&total, &sn), 0);
+	assert_int_equal(total.sum.stacks->taken, 37);
+	sn.stacks = NULL;
+	snapshot_free(&sn);
 	top_total_done(&total);
 }
 
@@ -844,7 +861,6 @@ static json_int_t number(const json_t *row, const char *member)
 	return json_integer_value(json_object_get(row, member));
 }
 
-/* In a row by container: what it is called, and the container's id or null. */
 /* top: text and JSON of callers say how far they are estimates. */
 static void test_callers_print(void **state)
 {
@@ -918,6 +934,7 @@ static void test_json_servers(void **state)
 	snapshot_free(&sn);
 }
 
+/* In a row by container: what it is called, and the container's id or null. */
 static void test_json_containers(void **state)
 {
 	static const char *const keys[][2] = {
