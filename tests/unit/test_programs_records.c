@@ -428,6 +428,32 @@ static void test_copy_of_two_files(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
+/* @r has all that is known of the request that test_waited() makes in a call of alice, begun at
+ * @began. */
+static void request_of_alice_is_whole(const struct sent_request *r, u64 began)
+{
+	assert_int_equal(r->what, SENT_REQUEST);
+	assert_int_equal(r->op, RQ_READ);
+	assert_int_equal(r->flags, 0);
+	assert_int_equal(r->bio_based, 0);
+	assert_int_equal(r->dev, disk.dev);
+	assert_int_equal(r->cmd_flags, REQ_OP_READ | 0x800);
+	assert_int_equal(r->error, 0);
+	assert_int_equal(r->requeues + r->merges, 0);
+	assert_int_equal(r->sector, 1234);
+	assert_int_equal(r->bytes, 4096);
+	assert_int_equal(r->q, began + 3);
+	assert_int_equal(r->g, began + 8);
+	assert_int_equal(r->d, began + 15);
+	assert_int_equal(r->c, began + 26);
+	assert_int_equal(r->file.ino, 23);
+	assert_int_equal(r->file.key, EXT4_DEV);
+	assert_int_equal(r->who.pid, 1100);
+	assert_int_equal(r->who.tid, 1101);
+	assert_int_equal(r->who.cgroup, 8100);
+	assert_string_equal(r->who.comm, "alice");
+}
+
 /* The record of an operation that waited has its waits, and its device bytes. */
 static void test_waited(void **state)
 {
@@ -463,26 +489,7 @@ static void test_waited(void **state)
 	tick(13);
 	switch_to(&alice, false);
 	r = last_of(ring);
-	assert_int_equal(r->what, SENT_REQUEST);
-	assert_int_equal(r->op, RQ_READ);
-	assert_int_equal(r->flags, 0);
-	assert_int_equal(r->bio_based, 0);
-	assert_int_equal(r->dev, disk.dev);
-	assert_int_equal(r->cmd_flags, REQ_OP_READ | 0x800);
-	assert_int_equal(r->error, 0);
-	assert_int_equal(r->requeues + r->merges, 0);
-	assert_int_equal(r->sector, 1234);
-	assert_int_equal(r->bytes, 4096);
-	assert_int_equal(r->q, began + 3);
-	assert_int_equal(r->g, began + 8);
-	assert_int_equal(r->d, began + 15);
-	assert_int_equal(r->c, began + 26);
-	assert_int_equal(r->file.ino, 23);
-	assert_int_equal(r->file.key, EXT4_DEV);
-	assert_int_equal(r->who.pid, 1100);
-	assert_int_equal(r->who.tid, 1101);
-	assert_int_equal(r->who.cgroup, 8100);
-	assert_string_equal(r->who.comm, "alice");
+	request_of_alice_is_whole(r, began);
 	fs_out(OP_READ, 4096);
 	vfs_out(OP_READ, 4096);
 	sys_exit(4096);
@@ -498,7 +505,18 @@ static void test_waited(void **state)
 	assert_int_equal(w->waits[ST_RUNQ - SENT_ON_CPU], 13);
 	assert_int_equal(w->waits[ST_SLEEP - SENT_ON_CPU], 0);
 	assert_int_equal(lost_all(), 0);
-	/* one that failed, of which the device is told */
+}
+
+/* The record of a request that failed has the error; one without room in the ring is lost. */
+static void test_failed_request(void **state)
+{
+	void *ring = bpf_map_lookup_elem(&rings, &(u32){ 1 });
+	const struct sent_request *r;
+	struct blk_mq_ctx mq_ctx;
+	struct request rq;
+	struct bio bio;
+
+	(void)state;
 	bio_init(&bio, &disk, REQ_OP_WRITE, 5, 512);
 	EVENT(on_bio_queue, &bio);
 	request_init(&rq, &mq_ctx, &disk, &bio);
@@ -1124,6 +1142,7 @@ int main(void)
 		TEST(test_waited_for_nothing),
 		TEST(test_copy_of_two_files),
 		TEST(test_waited),
+		TEST(test_failed_request),
 		TEST(test_when_submitted),
 		TEST(test_whose_requests),
 		TEST(test_whose_throttled),
