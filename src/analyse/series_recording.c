@@ -397,10 +397,8 @@ static int callers_read(struct series *s, FILE *f, const char *name, const struc
 	struct recording rec;
 	int err = recording_open(&rec, f, name, why);
 
-	if (!err && !rec.header.has_stacks) {
-		reason_set(why, EXIT_FAILED, "'%.200s' has no user stacks", name);
-		err = reason_hint(why, "'iostrata record --stacks' records them");
-	}
+	if (!err)
+		err = recording_need_stacks(&rec, why);
 	if (!err) {
 		rec.from_ns = UINT64_MAX; /* only names */
 		while (recording_next(&rec, &ev, &damaged) > 0)

@@ -14,7 +14,7 @@
  *   kprobe_arg(), kprobe_ret()	the first two arguments, and the result, of a function
  *   REGS_SP(regs)	the stack pointer
  *   REGS_IP(regs), REGS_FP(regs)	the instruction and the frame pointer
- *   THREAD_POINTER(task)	where the running @task has its data in user space, or 0
+ *   THREAD_POINTER(task)	where the running @task has its data, or 0 if it cannot be read
  *   FAULT_ADDRESS(), regs_are_user()	the address of a page fault; whether user code raised it
  */
 #ifndef IOSTRATA_ARCH_BPF_H

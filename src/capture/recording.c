@@ -238,6 +238,14 @@ int recording_next(struct recording *r, struct stored_event *ret_event, struct r
 	}
 }
 
+int recording_need_stacks(const struct recording *r, struct reason *why)
+{
+	if (r->header.has_stacks)
+		return 0;
+	reason_set(why, EXIT_FAILED, "'%.200s' has no user stacks", r->reader.name);
+	return reason_hint(why, "'iostrata record --stacks' records them");
+}
+
 uint64_t recording_covers(const struct recording *r)
 {
 	uint64_t duration = r->ending.duration_ns, begin = r->header.monotonic_ns;

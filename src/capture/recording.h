@@ -57,6 +57,9 @@ struct recording {
 int recording_open(struct recording *r, FILE *f, const char *name, struct reason *why);
 void recording_close(struct recording *r);
 
+/* Returns 0 if @r has user stacks, else -1 with @why. */
+int recording_need_stacks(const struct recording *r, struct reason *why);
+
 /*
  * The next record. 1; 0 at the end; -1 with @why if the file is damaged or has no end (for example,
  * the recorder was killed), after all readable records.

@@ -426,10 +426,8 @@ static int file_begin(struct report *r, struct recording *rec, struct reason *wh
 	recording_filter_begin(&r->filter);
 	rec->server_requests = joins(r);
 	rec->stacks = r->sums.with_stacks;
-	if (stacks_option(r) && !rec->header.has_stacks) {
-		reason_set(why, EXIT_FAILED, "'%.200s' has no user stacks", rec->reader.name);
-		return reason_hint(why, "'iostrata record --stacks' records them");
-	}
+	if (stacks_option(r) && recording_need_stacks(rec, why))
+		return -1;
 	r->sums.has_stacks |= rec->header.has_stacks;
 	return rec->server_requests && join_begin(&r->join, rec) ? reason_no_memory(why) : 0;
 }

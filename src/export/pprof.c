@@ -472,10 +472,8 @@ int pprof_export(FILE *f, const char *name, const char *dir, struct pprof_counts
 	int got = recording_open(&rec, f, name, why);
 
 	*ret_counts = (struct pprof_counts){};
-	if (!got && !rec.header.has_stacks) {
-		reason_set(why, EXIT_FAILED, "'%.200s' has no user stacks", name);
-		got = reason_hint(why, "'iostrata record --stacks' records them");
-	}
+	if (!got)
+		got = recording_need_stacks(&rec, why);
 	if (!got) {
 		got = stacks_read(&p, &rec, why) ? 1 : 0;
 		profile_put(&p, &rec);

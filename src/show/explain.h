@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "analyse/explain.h"
+#include "base/json.h"
 #include "base/schema.h"
 
 struct explain_view {
@@ -26,6 +27,10 @@ struct explain_view {
 int explain_text(FILE *f, const struct explain_view *v);
 int explain_json(FILE *f, const struct explain_view *v);
 extern const struct schema explain_schema;
+
+/* The object @name: @sums of the strata, in ns; null if the recording @e does not measure one. */
+void explain_put_strata(struct json *j, const char *name, const struct explain *e,
+			const uint64_t sums[ST_N]);
 
 /* The result in some sentences; raw. The caller frees the result; NULL if out of memory. */
 char *explain_answer(const struct explain_view *v);

@@ -212,8 +212,8 @@ static void put_nearest(struct json *j, const struct explain *e)
 	json_put_end(j, ']');
 }
 
-static void put_strata(struct json *j, const char *name, const struct explain *e,
-		       const uint64_t sums[ST_N])
+void explain_put_strata(struct json *j, const char *name, const struct explain *e,
+			const uint64_t sums[ST_N])
 {
 	json_put_begin(j, name, '{');
 	for (int st = 0; st < ST_N; st++) {
@@ -260,8 +260,8 @@ int explain_json(FILE *f, const struct explain_view *v)
 	json_put_uint(&j, "block_ns", e->block_ns);
 	json_put_uint(&j, "tests", e->tests);
 	json_put_real(&j, "false_discovery_rate", EXPLAIN_FALSE);
-	put_strata(&j, "slow_strata", e, e->slow_ns);
-	put_strata(&j, "others_strata", e, e->others_ns);
+	explain_put_strata(&j, "slow_strata", e, e->slow_ns);
+	explain_put_strata(&j, "others_strata", e, e->others_ns);
 	put_findings(&j, v);
 	put_nearest(&j, e);
 	json_put_uint(&j, "uncovered", e->n_slow ? e->uncovered : 0);

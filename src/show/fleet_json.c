@@ -112,19 +112,6 @@ static void put_finding(struct json *j, const struct fleet_view *v,
 	free(command);
 }
 
-static void put_strata(struct json *j, const char *name, const struct explain *e,
-		       const uint64_t sums[ST_N])
-{
-	json_put_begin(j, name, '{');
-	for (int st = 0; st < ST_N; st++) {
-		if (e->strata_missing >> st & 1 && !sums[st])
-			json_put_null(j, stratum_name(st));
-		else
-			json_put_uint(j, stratum_name(st), sums[st]);
-	}
-	json_put_end(j, '}');
-}
-
 static void put_hosts(struct json *j, const struct fleet_view *v)
 {
 	json_put_begin(j, "hosts", '[');
@@ -184,8 +171,8 @@ int fleet_json(FILE *f, const struct fleet_view *v)
 	json_put_uint(&j, "slow", e->n_slow);
 	json_put_uint(&j, "tests", v->f->tests);
 	json_put_real(&j, "false_rate", FLEET_FALSE);
-	put_strata(&j, "slow_strata", e, e->slow_ns);
-	put_strata(&j, "others_strata", e, e->others_ns);
+	explain_put_strata(&j, "slow_strata", e, e->slow_ns);
+	explain_put_strata(&j, "others_strata", e, e->others_ns);
 	put_findings(&j, v);
 	put_hosts(&j, v);
 	put_missing(&j, v->f);
