@@ -692,6 +692,7 @@ static int second_pass(struct scan *s, struct second *p, FILE *f, const char *na
 	got = pass_begin(s, f, name, why);
 	s->last_dev = s->last_disk = 0;
 	s->rec->stacks = s->conf->own_frame != NULL;
+	s->rec->namer = s->conf->namer;
 	if (!got)
 		got = events_read(s, second_event, p, before, why);
 	if (got >= 0 && explain_judge(s))

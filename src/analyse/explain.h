@@ -102,6 +102,7 @@ struct explain_conf {
 	void *arg;
 	const char *(*call_name)(unsigned short call); /* of a system call of this machine */
 	own_frame_fn *own_frame;                       /* NULL: callers are not looked at */
+	const struct frame_namer *namer;               /* as in struct recording */
 };
 
 /* Somebody who made far more requests during an incident than at other times. */

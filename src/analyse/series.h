@@ -106,7 +106,8 @@ struct series_conf {
 	uint64_t from_ns, to_ns; /* this part, from the recording's begin; to 0: its end */
 	/* Whether an operation or request is to be counted, or NULL if all are. */
 	bool (*passes)(void *arg, const struct recording *rec, struct stored_event *ev);
-	own_frame_fn *own_frame; /* for rows by caller; with .arg */
+	own_frame_fn *own_frame;         /* for rows by caller; with .arg */
+	const struct frame_namer *namer; /* likewise; as in struct recording */
 	/* Called before the first of each file. */
 	void (*begins)(void *arg);
 	void *arg;

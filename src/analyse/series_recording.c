@@ -401,6 +401,7 @@ static int callers_read(struct series *s, FILE *f, const char *name, const struc
 		err = recording_need_stacks(&rec, why);
 	if (!err) {
 		rec.from_ns = UINT64_MAX; /* only names */
+		rec.namer = conf->namer;
 		while (recording_next(&rec, &ev, &damaged) > 0)
 			;
 		/* without the program: the old one may have another name than the new one */

@@ -59,6 +59,37 @@ uint64_t stacks_ops(const struct snapshot *sn)
 	return n;
 }
 
+/* The frame that called @r, if it has only an address in a file; else NULL. */
+static const struct stack_frame *address_of(const struct stacks *s, const struct op_row *r)
+{
+	unsigned long long number = r->key.by[0];
+	const struct stack *stack = number && number <= s->n ? &s->stacks[number - 1] : NULL;
+	const struct stack_frame *f = stack && stack->own >= 0 ? stack->frames[stack->own] : NULL;
+
+	return f && !f->function && f->library ? f : NULL;
+}
+
+void stacks_unnamed_note(struct stacks *s)
+{
+	const struct stack_frame *most = NULL, *f;
+	uint64_t most_ns = 0, file_ns = 0, all_ns = 0;
+
+	for (size_t i = 0; i < s->n_ops; i++) {
+		all_ns += s->ops[i].total_ns;
+		f = address_of(s, &s->ops[i]);
+		if (!f || s->ops[i].total_ns <= most_ns)
+			continue;
+		most = f;
+		most_ns = s->ops[i].total_ns;
+	}
+	for (size_t i = 0; i < s->n_ops && most; i++) {
+		f = address_of(s, &s->ops[i]);
+		if (f && !strcmp(f->library, most->library))
+			file_ns += s->ops[i].total_ns;
+	}
+	s->unnamed = file_ns < all_ns / 20 ? NULL : most;
+}
+
 /* The sum of the squares of the weights. */
 static double squares_of(const struct stacks *s)
 {

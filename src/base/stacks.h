@@ -23,6 +23,10 @@ struct stack_frame {
 	char *source;   /* path as the compiler had it; NULL: not known */
 	unsigned int line;
 	uint64_t at; /* place in the file, or the address */
+	/* the build id of the file in hexadecimal digits, NULL: not known; and the place as an
+	 * address of the file */
+	const char *build_id;
+	uint64_t address;
 	bool hidden; /* of the C library, a language's runtime, or of --hide */
 };
 
@@ -52,6 +56,7 @@ struct stacks {
 				      * sum of weights, divided by the sum of their squares */
 	bool sampled;                /* not all were taken */
 	bool nameless;               /* names could not be looked up */
+	const struct stack_frame *unnamed; /* see stacks_unnamed_note() */
 };
 
 /* Name of @end in JSON, and its reason in text; NULL: the stack is whole. */
@@ -69,6 +74,11 @@ void stack_frame_text(char *dst, size_t cap, const struct stack_frame *f, enum f
 
 /* The number of operations in @sn of kinds that can have stacks. */
 uint64_t stacks_ops(const struct snapshot *sn);
+
+/* Sets s->unnamed: the caller with most time among those that have only an address in a file. NULL
+ * if such callers in its file have less than a twentieth of the time. Call it while s->ops are
+ * there: rows by caller take them. */
+void stacks_unnamed_note(struct stacks *s);
 
 /* Adds the sums of @more, of another time, to those of @to. Lists stay. */
 void stacks_sums_add(struct stacks *to, const struct stacks *more);

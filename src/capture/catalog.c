@@ -16,7 +16,8 @@
 
 struct catalog_text {
 	uint64_t id;
-	char *text;
+	uint64_t slide; /* of a code */
+	char *text;     /* of a code: its name, NUL, its build id */
 	UT_hash_handle hh;
 };
 
@@ -212,6 +213,24 @@ static int text_add(struct catalog_text **texts, const struct stored_name *n, co
 	return 0;
 }
 
+static int code_add(struct catalog *c, const struct stored_name *n, const char *text)
+{
+	struct catalog_text *t;
+	char *copy = calloc(1, n->text_len + 2);
+	int err = copy ? text_add(&c->codes, n, text) : -ENOMEM;
+
+	if (err) {
+		free(copy);
+		return err;
+	}
+	memcpy(copy, text, n->text_len);
+	HASH_FIND(hh, c->codes, &n->id, sizeof(n->id), t);
+	free(t->text);
+	t->text = copy;
+	t->slide = n->a;
+	return 0;
+}
+
 /* The command line before stays, for threads that have it. */
 static int command_add(struct catalog *c, const struct stored_name *n, const char *text)
 {
@@ -274,6 +293,25 @@ static int frame_add(struct catalog *c, const struct stored_name *n, const char 
 	return 0;
 }
 
+int catalog_frame_name(struct catalog *c, size_t id, const char *function, const char *source,
+		       unsigned int line)
+{
+	size_t len = strlen(function) + 1, source_len = strlen(source) + 1;
+	struct catalog_frame *f = &c->frames[id];
+	char *text = malloc(len + source_len);
+
+	if (!text)
+		return -ENOMEM;
+	memcpy(text, function, len);
+	memcpy(text + len, source, source_len);
+	free(f->text);
+	f->text = text;
+	f->function = *function ? text : NULL;
+	f->source = *source ? text + len : NULL;
+	f->line = line;
+	return 0;
+}
+
 static int stack_add(struct catalog *c, const struct stored_name *n, const char *text)
 {
 	size_t frames = n->text_len / 4;
@@ -319,7 +357,7 @@ static int name_add(struct catalog *c, const struct stored_name *n, const char *
 	case NAME_FS:
 		return fs_add(c, n, text);
 	case NAME_CODE:
-		return text_add(&c->codes, n, text);
+		return code_add(c, n, text);
 	case NAME_FRAME:
 		return frame_add(c, n, text);
 	case NAME_STACK:
@@ -374,6 +412,14 @@ const char *catalog_server_text(const struct catalog *c, uint64_t id)
 	return text ? text : "";
 }
 
+const char *catalog_build_id(const struct catalog *c, uint64_t id)
+{
+	const char *text = text_find(c->codes, id);
+	const char *build_id = text ? text + strlen(text) + 1 : "";
+
+	return *build_id ? build_id : NULL;
+}
+
 const char *catalog_code(const struct catalog *c, uint64_t id)
 {
 	return text_find(c->codes, id);
@@ -397,6 +443,14 @@ const char *catalog_device(const struct catalog *c, uint64_t dev)
 	return text_find(c->devices, dev);
 }
 
+static uint64_t code_slide(const struct catalog *c, uint64_t id)
+{
+	const struct catalog_text *t;
+
+	HASH_FIND(hh, c->codes, &id, sizeof(id), t);
+	return t ? t->slide : 0;
+}
+
 void catalog_stack_frame(const struct catalog *c, unsigned int id, struct stack_frame *ret_frame)
 {
 	const struct catalog_frame *f = &c->frames[id];
@@ -406,6 +460,8 @@ void catalog_stack_frame(const struct catalog *c, unsigned int id, struct stack_
 					   .library = (char *)catalog_code(c, f->code),
 					   .line = f->line,
 					   .at = f->at };
+	ret_frame->build_id = catalog_build_id(c, f->code);
+	ret_frame->address = f->at + code_slide(c, f->code);
 }
 
 const char *catalog_fs(const struct catalog *c, uint64_t fs)

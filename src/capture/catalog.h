@@ -99,6 +99,13 @@ void catalog_container_names(const struct catalog *c, struct container_names *na
 /* The name of a program or library with code; NULL: not known. */
 const char *catalog_code(const struct catalog *c, uint64_t id);
 
+/* Its build id, as the recording has it: hexadecimal digits, if it is right. NULL: not known. */
+const char *catalog_build_id(const struct catalog *c, uint64_t id);
+
+/* Gives frame @id another name. The texts are copied; "": not known. Returns 0 or -ENOMEM. */
+int catalog_frame_name(struct catalog *c, size_t id, const char *function, const char *source,
+		       unsigned int line);
+
 /* Frame @id of a stack of @c; its text stays the catalog's. */
 void catalog_stack_frame(const struct catalog *c, unsigned int id, struct stack_frame *ret_frame);
 

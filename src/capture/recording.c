@@ -214,6 +214,15 @@ static int segments_take(struct recording *r, struct stored_event *ev)
 	return 1;
 }
 
+/* All names of frames are there. Returns 0, or -1 with @why. */
+static int frames_name(struct recording *r, struct reason *why)
+{
+	const struct frame_namer *namer = r->namer;
+
+	r->namer = NULL;
+	return namer && namer->name(namer->arg, &r->catalog) ? reason_no_memory(why) : 0;
+}
+
 int recording_next(struct recording *r, struct stored_event *ret_event, struct reason *why)
 {
 	int got;
@@ -234,7 +243,7 @@ int recording_next(struct recording *r, struct stored_event *ret_event, struct r
 		}
 		got = chunk_read(r, why);
 		if (got <= 0)
-			return got;
+			return frames_name(r, why) ? -1 : got;
 	}
 }
 

@@ -33,6 +33,12 @@ struct stored_event {
 	};
 };
 
+/* Gives frames of user stacks names that the recording does not have. Returns 0 or -ENOMEM. */
+struct frame_namer {
+	int (*name)(void *arg, struct catalog *c);
+	void *arg;
+};
+
 struct recording {
 	struct reader reader;
 	struct catalog catalog;
@@ -46,7 +52,9 @@ struct recording {
 	uint64_t from_ns, to_ns;
 	bool server_requests; /* records of requests to servers are wanted, too */
 	bool stacks;          /* operations with user stacks are wanted, too */
-	uint64_t last_ns;     /* end of the last readable record */
+	/* called once, after the last record; NULL: nothing is */
+	const struct frame_namer *namer;
+	uint64_t last_ns; /* end of the last readable record */
 	/* private */
 	struct cursor rows;
 	bool in_chunk;

@@ -293,7 +293,9 @@ enum stored_name_type {
 	NAME_DISK,      /* id dev_t << 32 | dev_t of a device below, 0: none; a when this was
 			 * noted, CLOCK_MONOTONIC ns; text: the kernel's name of the first */
 	/* user stacks and their parts are named at the end of the recording; ids from 1 on */
-	NAME_CODE,  /* a program or library; text: name without directories */
+	NAME_CODE,  /* a program or library; a what to add to a place in it for its address (modulo
+		     * 2^64); text: name without directories; then, if it has one, NUL, build id in
+		     * hexadecimal digits */
 	NAME_FRAME, /* a NAME_CODE, 0: none; b place in it, or address; c line, 0: not known; text:
 		     * function, NUL, source as the compiler had it; "": not known */
 	NAME_STACK, /* a enum stack_end; b 1: found by frame pointers in part; text: each frame,

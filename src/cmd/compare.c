@@ -16,6 +16,7 @@
 #include "cmd/compare_inputs.h"
 #include "common/breakdown_opts.h"
 #include "common/recorded_stacks.h"
+#include "common/recorded_symbols.h"
 #include "common/recording_filter.h"
 #include "host/newfile.h"
 #include "run/cmd.h"
@@ -34,9 +35,10 @@ struct side {
 	struct recording_filter filter;
 	struct series_conf conf;
 	struct reason why;
-	int status;                  /* 0; 1: something was damaged; -1: reading failed */
-	uint64_t done_bytes;         /* of the files read */
-	_Atomic uint64_t read_bytes; /* and of the one being read */
+	int status;                      /* 0; 1: something was damaged; -1: reading failed */
+	uint64_t done_bytes;             /* of the files read */
+	_Atomic uint64_t read_bytes;     /* and of the one being read */
+	struct recorded_symbols symbols; /* read at once with those of the other side */
 	struct compare_cmd *cmd;
 };
 
@@ -45,7 +47,7 @@ struct compare_cmd {
 	struct filters given;
 	struct compare_inputs inputs;
 	struct recording_part part;
-	struct opt_strings fail_if, hide;
+	struct opt_strings fail_if, hide, symbols;
 	const char *output;
 	uint64_t rows_max;
 	int by, detail;
@@ -63,6 +65,8 @@ static const struct opt form_opts[] = {
 	{ 0, "hide", OPT_STRINGS(struct compare_cmd, hide), .arg = "LIB",
 	  .help = "with --by function, line or library: this library is not the program's own "
 		  "code: libsqlite3" },
+	{ 0, "symbols", OPT_PATHS(struct compare_cmd, symbols), .arg = "DIR",
+	  .help = SYMBOLS_HELP },
 	{ 0, "fail-if", OPT_PATHS(struct compare_cmd, fail_if), .arg = "CHANGE",
 	  .help = "exit with code 6 if a change is larger: 'fsync p99 +10%'" },
 	{ 0, "fail-undecided", OPT_FLAG(struct compare_cmd, fail_undecided),
@@ -171,6 +175,8 @@ static void filters_set(struct compare_cmd *o)
 		s->cmd = o;
 		s->conf.by = o->by;
 		s->conf.own_frame = own_frame;
+		s->symbols.places = o->symbols;
+		s->conf.namer = recorded_symbols_namer(&s->symbols);
 		s->conf.goes_on = goes_on;
 		s->conf.arg = s;
 		s->filter.given = o->given;
@@ -217,9 +223,12 @@ static int resolve(struct compare_cmd *o, char **rest, int n, struct reason *why
 		return -1;
 	if (o->by == BY_STACK)
 		return breakdown_no_stacks(o->by, "compare", why);
-	if (o->hide.n && !BY_NEEDS_STACKS(o->by))
+	if (recorded_symbols_check(&o->symbols, why))
+		return -1;
+	if ((o->hide.n || o->symbols.n) && !BY_NEEDS_STACKS(o->by))
 		return reason_set(why, EXIT_USAGE,
-				  "--hide is for --by function, --by line and --by library");
+				  "%s is for --by function, --by line and --by library",
+				  o->hide.n ? "--hide" : "--symbols");
 	if (o->by == BY_DIR)
 		return reason_set(why, EXIT_USAGE, "compare has --by file, not --by dir");
 	if (filters_ops(&o->given, why))
@@ -430,6 +439,7 @@ static void cmd_done(struct compare_cmd *o, int status)
 			series_done(&s->runs[i]);
 		free(s->runs);
 		recording_filter_done(&s->filter);
+		recorded_symbols_done(&s->symbols);
 	}
 	compare_inputs_done(&o->inputs);
 	if (o->out)

@@ -35,6 +35,8 @@ static const struct opt form_opts[] = {
 static const struct opt stack_opts[] = {
 	{ 0, "hide", OPT_STRINGS(struct explain_cmd, hide), .arg = "LIB",
 	  .help = "with user stacks: this library is not the program's own code: libsqlite3" },
+	{ 0, "symbols", OPT_PATHS(struct explain_cmd, symbols.places), .arg = "DIR",
+	  .help = SYMBOLS_HELP },
 	{},
 };
 
@@ -132,9 +134,11 @@ static int resolve(struct explain_cmd *o, struct reason *why)
 	if (condition_parse(o->text, CONDITION_RECORDED, &o->condition, why) ||
 	    filters_ops(given, why) || recording_part_check(&o->part, why))
 		return -1;
-	if (o->hide.n && !o->file)
-		return reason_set(why, EXIT_USAGE,
-				  "--hide is for one recording: hosts have no callers");
+	if (recorded_symbols_check(&o->symbols.places, why))
+		return -1;
+	if ((o->hide.n || o->symbols.places.n) && !o->file)
+		return reason_set(why, EXIT_USAGE, "%s is for one recording: hosts have no callers",
+				  o->hide.n ? "--hide" : "--symbols");
 	if (!o->condition.ops && filters_check_requests(given, "request", why))
 		return -1;
 	for (size_t i = 0; i < o->n_files; i++) {
@@ -157,6 +161,7 @@ static int resolve(struct explain_cmd *o, struct reason *why)
 		.begins = begins,
 		.goes_on = goes_on,
 		.own_frame = own_frame,
+		.namer = recorded_symbols_namer(&o->symbols),
 		.arg = o,
 	};
 	filters_text(given, looked_for, sizeof(looked_for));
@@ -331,6 +336,7 @@ static int explain(int argc, char **argv)
 	explain_done(&o.result);
 	explain_files_done(&o);
 	recording_filter_done(&o.filter);
+	recorded_symbols_done(&o.symbols);
 	if (o.out)
 		newfile_close(o.out, o.output, status == EXIT_FAILED || status == EXIT_USAGE);
 	return status;

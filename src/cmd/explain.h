@@ -5,6 +5,7 @@
 
 #include "analyse/condition.h"
 #include "analyse/explain.h"
+#include "common/recorded_symbols.h"
 #include "common/recording_filter.h"
 #include "show/progress.h"
 
@@ -15,6 +16,7 @@ struct explain_cmd {
 	const char *text, *output;
 	struct recording_part part;
 	struct recording_filter filter;
+	struct recorded_symbols symbols;
 	struct opt_strings hide; /* libraries that are not the program's own code */
 	int detail;
 	bool json;

@@ -11,6 +11,7 @@
 #include "capture/recording.h"
 #include "capture/server_request_row.h"
 #include "common/archive.h"
+#include "common/recorded_symbols.h"
 #include "export/blktrace.h"
 #include "export/chrome.h"
 #include "export/fio.h"
@@ -47,6 +48,7 @@ struct export
 	uint64_t pid;
 	int format, partition;
 	bool append, lean;
+	struct recorded_symbols symbols;
 	char **files;
 	int n_files;
 };
@@ -80,6 +82,12 @@ static const struct opt otf2_opts[] = {
 	{},
 };
 
+static const struct opt pprof_opts[] = {
+	{ 0, "symbols", OPT_PATHS(struct export, symbols.places), .arg = "DIR",
+	  .help = SYMBOLS_HELP },
+	{},
+};
+
 static const struct opt fio_opts[] = {
 	{ 'p', "pid", OPT_UINT(struct export, pid), .arg = "PID", .min = 1, .max = 1 << 22,
 	  .help = "replay the reads, writes and syncs of this process" },
@@ -91,6 +99,7 @@ static const struct opt fio_opts[] = {
 static const struct opt_group groups[] = { { "Options", opts, 0 },
 					   { "Options of --to otf2", otf2_opts, 0 },
 					   { "Options of --to parquet", parquet_opts, 0 },
+					   { "Options of --to pprof", pprof_opts, 0 },
 					   { "Options of --to fio", fio_opts, 0 },
 					   {} };
 
@@ -159,6 +168,8 @@ static int resolve(const struct export *e, struct reason *why)
 	}
 	if (e->lean && e->format != FORMAT_OTF2)
 		return reason_set(why, EXIT_USAGE, "--lean is for --to otf2 only");
+	if (e->symbols.places.n && e->format != FORMAT_PPROF)
+		return reason_set(why, EXIT_USAGE, "--symbols is for --to pprof only");
 	if (e->format == FORMAT_PARQUET)
 		return 0;
 	if (e->append || e->partition)
@@ -190,7 +201,7 @@ static int dir_make(const struct export *e, struct reason *why)
 							    : "-o DIR must not exist yet");
 }
 
-static int to_parquet(const struct export *e, FILE *none, struct reason *why)
+static int to_parquet(struct export *e, FILE *none, struct reason *why)
 {
 	struct tables_conf conf = {
 		.dir = e->output,
@@ -210,7 +221,7 @@ static int to_parquet(const struct export *e, FILE *none, struct reason *why)
 	return got < 0 ? -1 : got ? EXIT_FAILED : 0;
 }
 
-static int to_otf2(const struct export *e, FILE *none, struct reason *why)
+static int to_otf2(struct export *e, FILE *none, struct reason *why)
 {
 	const struct otf2_conf conf = { .dir = e->output, .lean = e->lean };
 	struct otf2_counts counts = {};
@@ -223,7 +234,7 @@ static int to_otf2(const struct export *e, FILE *none, struct reason *why)
 	return got ? cmd_fail(why) : 0;
 }
 
-static int to_blktrace(const struct export *e, FILE *f, struct reason *why)
+static int to_blktrace(struct export *e, FILE *f, struct reason *why)
 {
 	struct blktrace_counts c;
 	int got = blktrace_export(f, e->files[0], e->output, &c, why);
@@ -251,7 +262,7 @@ static syscall_name_fn *calls_of(const struct export *e, FILE *f)
 	return syscall_names(machine);
 }
 
-static int to_chrome(const struct export *e, FILE *f, struct reason *why)
+static int to_chrome(struct export *e, FILE *f, struct reason *why)
 {
 	struct chrome_counts c;
 	char servers[64];
@@ -268,7 +279,7 @@ static int to_chrome(const struct export *e, FILE *f, struct reason *why)
 /* speedscope loads this many beginnings and ends, some 25 MB, in seconds. */
 enum { SPEEDSCOPE_EVENTS = 600000 };
 
-static int to_speedscope(const struct export *e, FILE *f, struct reason *why)
+static int to_speedscope(struct export *e, FILE *f, struct reason *why)
 {
 	struct speedscope_counts c;
 	int got = speedscope_export(f, e->files[0], e->output, SPEEDSCOPE_EVENTS, calls_of(e, f),
@@ -288,10 +299,12 @@ static int to_speedscope(const struct export *e, FILE *f, struct reason *why)
 	return got;
 }
 
-static int to_pprof(const struct export *e, FILE *f, struct reason *why)
+static int to_pprof(struct export *e, FILE *f, struct reason *why)
 {
 	struct pprof_counts c;
-	int got = pprof_export(f, e->files[0], e->output, &c, why);
+	const struct pprof_conf conf = { f, e->files[0], e->output,
+					 recorded_symbols_namer(&e->symbols) };
+	int got = pprof_export(&conf, &c, why);
 
 	if (got < 0)
 		return got;
@@ -304,7 +317,7 @@ static int to_pprof(const struct export *e, FILE *f, struct reason *why)
 	return got;
 }
 
-static int to_fio(const struct export *e, FILE *f, struct reason *why)
+static int to_fio(struct export *e, FILE *f, struct reason *why)
 {
 	struct fio_conf conf = { .dir = e->output, .pid = e->pid, .disk = e->disk };
 	struct fio_counts c;
@@ -322,12 +335,12 @@ static int to_fio(const struct export *e, FILE *f, struct reason *why)
 }
 
 static const struct {
-	int (*export)(const struct export *e, FILE *f, struct reason *why);
+	int (*export)(struct export *e, FILE *f, struct reason *why);
 	bool several;
 } format_rows[] = { FORMATS(FORMAT_ROW) };
 
 /* Returns the exit code, or -1 with @why. */
-static int format_write(const struct export *e, struct reason *why)
+static int format_write(struct export *e, struct reason *why)
 {
 	FILE *f;
 	int got;
@@ -364,12 +377,15 @@ static int export(int argc, char **argv)
 		return status;
 	e.files = res.rest;
 	e.n_files = res.n_rest;
-	if (resolve(&e, &why) || files_check(&e, &why))
+	if (resolve(&e, &why) || files_check(&e, &why) ||
+	    recorded_symbols_check(&e.symbols.places, &why))
 		return cmd_fail(&why);
 	made = dir_make(&e, &why);
 	if (made < 0)
 		return cmd_fail(&why);
 	status = format_write(&e, &why);
+	recorded_symbols_say(&e.symbols);
+	recorded_symbols_done(&e.symbols);
 	if (status && !made)
 		rmdir(e.output); /* fails if the directory has files */
 	return status < 0 ? cmd_fail(&why) : status;

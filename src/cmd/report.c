@@ -25,6 +25,7 @@
 #include "cmd/report_sums.h"
 #include "cmd/report_time.h"
 #include "common/breakdown_opts.h"
+#include "common/recorded_symbols.h"
 #include "common/recording_filter.h"
 #include "host/newfile.h"
 #include "run/cmd.h"
@@ -45,7 +46,8 @@ struct report {
 	struct report_page page;
 	struct report_list list;
 	bool json, strict, heat;
-	bool stacks, folded;           /* about user stacks */
+	bool stacks, folded; /* about user stacks */
+	struct recorded_symbols symbols;
 	unsigned int strict_but;       /* not for these losses: 1 << enum lost */
 	char looked_for[FILTERS_TEXT]; /* the filters as text; hostile */
 	char of_ops[64];               /* filters of operations alone: they choose no requests */
@@ -85,6 +87,8 @@ static const struct opt what_opts[] = {
 	  .help = "in place of tables: a line for each user stack and stratum, for flame graphs" },
 	{ 0, "hide", OPT_STRINGS(struct report, sums.stacks.hide), .arg = "LIB",
 	  .help = "with user stacks: this library is not the program's own code: libsqlite3" },
+	{ 0, "symbols", OPT_PATHS(struct report, symbols.places), .arg = "DIR",
+	  .help = SYMBOLS_HELP },
 	{ 0, "heat", OPT_FLAG(struct report, heat),
 	  .help = "draw maps of the latency of operations and requests: time to the right, latency "
 		  "upwards" },
@@ -203,6 +207,10 @@ static int stacks_check(struct report *r, enum layer layer, struct reason *why)
 	if (name && other)
 		return reason_set(why, EXIT_USAGE, "%s and %s exclude one another", name, other);
 	r->sums.with_stacks = !other || r->page.html;
+	if (recorded_symbols_check(&r->symbols.places, why))
+		return -1;
+	if (r->symbols.places.n && !r->sums.with_stacks)
+		return reason_set(why, EXIT_USAGE, "--symbols and %s exclude one another", other);
 	return 0;
 }
 
@@ -426,7 +434,9 @@ static int file_begin(struct report *r, struct recording *rec, struct reason *wh
 	recording_filter_begin(&r->filter);
 	rec->server_requests = joins(r);
 	rec->stacks = r->sums.with_stacks;
-	if (stacks_option(r) && recording_need_stacks(rec, why))
+	if (r->sums.with_stacks)
+		rec->namer = recorded_symbols_namer(&r->symbols);
+	if ((stacks_option(r) || r->symbols.places.n) && recording_need_stacks(rec, why))
 		return -1;
 	r->sums.has_stacks |= rec->header.has_stacks;
 	return rec->server_requests && join_begin(&r->join, rec) ? reason_no_memory(why) : 0;
@@ -724,6 +734,8 @@ static int result_print(struct report *r, int status)
 		say_hidden(r);
 	if (!err)
 		say_alike(r);
+	if (!err)
+		recorded_symbols_say(&r->symbols);
 	err = cmd_written(err);
 	return err ? err : report_status(r, status);
 }
@@ -771,6 +783,7 @@ static int report(int argc, char **argv)
 	status = resolve(&r, res.rest, res.n_rest, &why) ? cmd_fail(&why)
 							 : report_files(&r, res.rest, res.n_rest);
 	report_sums_done(&r.sums);
+	recorded_symbols_done(&r.symbols);
 	join_done(&r.join);
 	report_page_done(&r.page);
 	report_source_done(&r.source);

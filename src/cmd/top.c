@@ -32,7 +32,8 @@ struct top {
 	uint64_t max_rows;
 	bool batch, no_clear, all_stacks;
 	struct opt_strings hide;
-	const char *file; /* a recording to replay; NULL: live */
+	struct recorded_symbols symbols; /* of a recording */
+	const char *file;                /* a recording to replay; NULL: live */
 	/* state */
 	enum by_key callers; /* BY_FUNCTION, BY_LINE or BY_LIBRARY: rows are of callers */
 	bool screen, clear;
@@ -87,6 +88,8 @@ static const struct opt output_opts[] = {
 	{ 0, "hide", OPT_STRINGS(struct top, hide), .arg = "LIB",
 	  .help = "likewise: this library is not the program's own code, as the C library is not: "
 		  "libsqlite3" },
+	{ 0, "symbols", OPT_PATHS(struct top, symbols.places), .arg = "DIR",
+	  .help = "of a recording, " SYMBOLS_HELP },
 	{},
 };
 
@@ -179,13 +182,18 @@ static int sort_resolve(const struct top *t, struct reason *why)
 /* Sets the key of callers, and checks the options about them. Returns 0, or -1 with @why. */
 static int callers_check(struct top *t, struct reason *why)
 {
+	const char *name;
+
 	t->callers = top_view_callers(t->view);
 	if (!t->sort)
 		t->sort = top_sort_usual(t->view);
-	if (t->callers || !(t->hide.n || t->all_stacks))
+	name = t->hide.n                           ? "--hide"
+	       : t->all_stacks                     ? "--all-stacks"
+	       : t->symbols.places.n && !t->screen ? "--symbols"
+						   : NULL;
+	if (t->callers || !name)
 		return 0;
-	return reason_set(why, EXIT_USAGE, "%s is for --by function, line and library",
-			  t->hide.n ? "--hide" : "--all-stacks");
+	return reason_set(why, EXIT_USAGE, "%s is for --by function, line and library", name);
 }
 
 static void stacks_set(struct top *t)
@@ -205,6 +213,10 @@ static int resolve(struct run *r, struct reason *why)
 		r->opts.interval_ns = NS_PER_S;
 	t->screen = !t->batch && !r->opts.json && !r->command && screen_possible(stdin, stdout);
 	t->clear = !t->no_clear && !r->opts.json && screen_possible(stdin, stdout);
+	if (t->symbols.places.n)
+		return reason_set(why, EXIT_USAGE,
+				  "--symbols is for a recording: live, names come from files in "
+				  "/usr/lib/debug, too");
 	if (callers_check(t, why) || sort_resolve(t, why))
 		return -1;
 	if (t->view == TOP_SERVER && r->opts.filters.disks.n) {
@@ -471,7 +483,8 @@ static int replay(struct top *t, char **command)
 			   other, t->file);
 		return cmd_fail(&why);
 	}
-	if (callers_check(t, &why) || sort_resolve(t, &why))
+	if (recorded_symbols_check(&t->symbols.places, &why) || callers_check(t, &why) ||
+	    sort_resolve(t, &why))
 		return cmd_fail(&why);
 	return top_replay_main(&(struct top_replay_conf){
 		.file = t->file,
@@ -484,6 +497,7 @@ static int replay(struct top *t, char **command)
 		.screen = t->screen,
 		.filters = &o->filters,
 		.hide = t->hide,
+		.symbols = &t->symbols,
 	});
 }
 
@@ -517,6 +531,7 @@ static bool replayed(struct top *t, int argc, char **argv, int *ret)
 
 	if (is_file)
 		*ret = replay(t, res.command);
+	recorded_symbols_done(&t->symbols);
 	free(copies);
 	return is_file;
 }

@@ -215,6 +215,8 @@ static int part_load(struct replay_run *r, struct part *p, uint64_t from_ns, uin
 	begin = p->rec.header.monotonic_ns;
 	p->rec.stacks = top_view_callers(r->ui.view);
 	p->stacks.hide = r->conf->hide;
+	if (p->rec.stacks)
+		p->rec.namer = recorded_symbols_namer(r->conf->symbols);
 	p->rec.from_ns = begin + from_ns;
 	/* records of the last moment end at the end */
 	p->rec.to_ns = to_ns < r->duration_ns ? begin + to_ns : UINT64_MAX;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/recorded_symbols.h"
 #include "run/filters.h"
 #include "top/top_table.h"
 
@@ -19,6 +20,7 @@ struct top_replay_conf {
 	bool json, screen;
 	const struct filters *filters;
 	struct opt_strings hide; /* libraries that are not the program's own code */
+	struct recorded_symbols *symbols;
 };
 
 /* Returns the exit code. */

@@ -16,15 +16,14 @@
 
 /* A frame or a library that was written. */
 struct written {
-	const void *what; /* a frame, or the text of a library */
-	size_t len;
+	void *key; /* owned: the pointer to a frame, or the text and the slide of a library */
 	unsigned int id;
 	UT_hash_handle hh;
 };
 
 struct writing {
 	struct writer *w;
-	struct written *frames, *codes; /* frames by address, libraries by text */
+	struct written *frames, *codes; /* frames by address, libraries by text and slide */
 	unsigned int n_frames, n_codes;
 };
 
@@ -40,12 +39,15 @@ static unsigned int written_id(struct written **all, unsigned int *n, const void
 	if (one)
 		return one->id;
 	one = calloc(1, sizeof(*one));
-	if (!one)
+	if (one)
+		one->key = malloc(len);
+	if (!one || !one->key) {
+		free(one);
 		return 0;
-	one->what = key;
-	one->len = len;
+	}
+	memcpy(one->key, key, len);
 	one->id = ++*n;
-	HASH_ADD_KEYPTR(hh, *all, one->what, len, one);
+	HASH_ADD_KEYPTR(hh, *all, one->key, len, one);
 	return one->id;
 }
 
@@ -55,21 +57,33 @@ static void written_free(struct written **all)
 
 	HASH_ITER (hh, *all, one, next) {
 		HASH_DEL(*all, one);
+		free(one->key);
 		free(one);
 	}
 }
 
-static unsigned int code_write(struct writing *w, const char *library)
+/* Writes the file of @frame. One with code in two segments is written twice, since their places
+ * have different distances to their addresses. */
+static unsigned int code_write(struct writing *w, const struct stack_frame *frame)
 {
-	struct stored_name n = { .type = NAME_CODE };
+	uint64_t slide = frame->build_id ? frame->address - frame->at : 0;
+	struct stored_name n = { .type = NAME_CODE, .a = slide };
+	char key[2 * FRAME_TEXT];
 	bool is_new;
+	size_t len;
 
-	if (!library || !*library)
+	if (!frame->library || !*frame->library)
 		return 0;
-	n.text_len = strlen(library);
-	n.id = written_id(&w->codes, &w->n_codes, library, n.text_len, &is_new);
+	n.text_len = snprintf(key, FRAME_TEXT, "%s", frame->library);
+	n.text_len = n.text_len < FRAME_TEXT ? n.text_len : FRAME_TEXT - 1;
+	if (frame->build_id)
+		n.text_len +=
+			1 + snprintf(key + n.text_len + 1, BUILD_ID_TEXT, "%s", frame->build_id);
+	len = n.text_len;
+	memcpy(key + len, &slide, sizeof(slide));
+	n.id = written_id(&w->codes, &w->n_codes, key, len + sizeof(slide), &is_new);
 	if (n.id && is_new)
-		writer_name(w->w, &n, library);
+		writer_name(w->w, &n, key);
 	return n.id;
 }
 
@@ -86,7 +100,7 @@ static unsigned int frame_write(struct writing *w, const struct stack_frame *con
 	n.id = written_id(&w->frames, &w->n_frames, f, sizeof(*f), &is_new);
 	if (!n.id || !is_new)
 		return n.id;
-	n.a = code_write(w, frame->library);
+	n.a = code_write(w, frame);
 	n.text_len = snprintf(text, sizeof(text), "%s", function) + 1;
 	n.text_len += snprintf(text + n.text_len, sizeof(text) - n.text_len, "%s", source);
 	writer_name(w->w, &n, text);
@@ -169,6 +183,16 @@ static char *copy_of(const char *text)
 	return text ? strdup(text) : NULL;
 }
 
+/* Sets the build id, a copy, and the address. */
+static void frame_address_set(struct stack_frame *f, const struct catalog *c, size_t id)
+{
+	struct stack_frame of;
+
+	catalog_stack_frame(c, id, &of);
+	f->address = of.address;
+	f->build_id = copy_of(of.build_id);
+}
+
 /* The frames of @rec. Returns NULL if out of memory. */
 static struct recorded_frames *frames_take(struct recorded_stacks *s, const struct recording *rec)
 {
@@ -188,6 +212,7 @@ static struct recorded_frames *frames_take(struct recorded_stacks *s, const stru
 			.line = c->frames[i].line,
 			.at = c->frames[i].at,
 		};
+		frame_address_set(&f->list[i], c, i);
 		f->list[i].hidden = frame_is_hidden(&f->list[i], &s->hide);
 	}
 	return f;
@@ -270,6 +295,7 @@ int recorded_stacks_take(struct recorded_stacks *s, const struct replay *replay,
 	to->of = stacks_ops(sn);
 	for (size_t i = 0; i < to->n_ops; i++)
 		to->ops[i].missing_layers = replay_missing_layers(replay, &to->ops[i]);
+	stacks_unnamed_note(to);
 	sn->stacks = to;
 	return 0;
 }
@@ -284,6 +310,7 @@ void recorded_stacks_done(struct recorded_stacks *s)
 			free(f->list[i].function);
 			free(f->list[i].source);
 			free(f->list[i].library);
+			free((char *)f->list[i].build_id);
 		}
 		free(f);
 	}

@@ -44,7 +44,8 @@ enum { LABEL_KEY = 1, LABEL_TEXT };
 enum {
 	MAPPING_ID = 1,
 	MAPPING_FILE = 5,
-	MAPPING_HAS_FUNCTIONS = 7,
+	MAPPING_BUILD_ID,
+	MAPPING_HAS_FUNCTIONS,
 	MAPPING_HAS_FILES,
 	MAPPING_HAS_LINES
 };
@@ -304,6 +305,8 @@ static void mapping_put(struct profile *p, const struct catalog *c, uint64_t id)
 
 	number_put(&b, MAPPING_ID, id);
 	number_put(&b, MAPPING_FILE, text_number(p, catalog_code(c, id)));
+	if (catalog_build_id(c, id))
+		number_put(&b, MAPPING_BUILD_ID, text_number(p, catalog_build_id(c, id)));
 	/* pprof looks for no names then */
 	number_put(&b, MAPPING_HAS_FUNCTIONS, 1);
 	number_put(&b, MAPPING_HAS_FILES, 1);
@@ -463,14 +466,14 @@ static int stacks_read(struct profile *p, struct recording *rec, struct reason *
 	return got < 0 ? -1 : 0;
 }
 
-int pprof_export(FILE *f, const char *name, const char *dir, struct pprof_counts *ret_counts,
-		 struct reason *why)
+int pprof_export(const struct pprof_conf *conf, struct pprof_counts *ret_counts, struct reason *why)
 {
 	struct profile p = { .counts = ret_counts };
 	struct reason writing;
 	struct recording rec;
-	int got = recording_open(&rec, f, name, why);
+	int got = recording_open(&rec, conf->f, conf->name, why);
 
+	rec.namer = conf->namer;
 	*ret_counts = (struct pprof_counts){};
 	if (!got)
 		got = recording_need_stacks(&rec, why);
@@ -478,7 +481,7 @@ int pprof_export(FILE *f, const char *name, const char *dir, struct pprof_counts
 		got = stacks_read(&p, &rec, why) ? 1 : 0;
 		profile_put(&p, &rec);
 		ret_counts->lost = rec.ending.stacks_lost;
-		if (file_write(&p, dir, &writing)) {
+		if (file_write(&p, conf->dir, &writing)) {
 			*why = writing;
 			got = -1;
 		}

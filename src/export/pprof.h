@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct frame_namer;
 struct reason;
 
 struct pprof_counts {
@@ -17,10 +18,17 @@ struct pprof_counts {
 	bool is_estimated; /* not all stacks were taken */
 };
 
-/* Writes profile.pb.gz into the existing directory @dir, from @f, called @name in messages. Memory
+struct pprof_conf {
+	FILE *f;
+	const char *name;                /* of it, in messages */
+	const char *dir;                 /* exists */
+	const struct frame_namer *namer; /* as in struct recording */
+};
+
+/* Writes profile.pb.gz into the directory. Memory
  * grows with the number of different stacks. Returns 0, 1 with @why if the recording is cut off
  * (the file has all before the damage), or -1 with @why. */
-int pprof_export(FILE *f, const char *name, const char *dir, struct pprof_counts *ret_counts,
+int pprof_export(const struct pprof_conf *conf, struct pprof_counts *ret_counts,
 		 struct reason *why);
 
 #endif

@@ -371,6 +371,8 @@ static void words_put(struct json *j, const struct stacks *s)
 	for (unsigned int end = 0; end < STACK_END_N; end++)
 		if (stacks_ended_text(text, sizeof(text), s, end))
 			json_put_string(j, NULL, text);
+	if (stacks_unnamed_text(text, sizeof(text), s))
+		json_put_string(j, NULL, text);
 	json_put_end(j, ']');
 }
 

@@ -321,42 +321,21 @@ bool stacks_ended_text(char *dst, size_t cap, const struct stacks *s, unsigned i
 	return true;
 }
 
-/* The frame that called @r, if it has only an address in a file; else NULL. */
-static const struct stack_frame *address_of(const struct stacks *s, const struct op_row *r)
+bool stacks_unnamed_text(char *dst, size_t cap, const struct stacks *s)
 {
-	const struct stack *stack = stack_of(s, r);
-	const struct stack_frame *f = stack && stack->own >= 0 ? stack->frames[stack->own] : NULL;
+	const struct stack_frame *f = s->unnamed;
+	char name[NAME_BYTES], safe[TEXT_SAFE_CAP(NAME_BYTES)], build_id[TEXT_SAFE_CAP(64)] = "";
 
-	return f && !f->function && f->library ? f : NULL;
-}
-
-/* The caller with most time among those that have only an address, and what would name it. Returns
- * false if such callers in its file have less than a twentieth of the time. */
-static bool address_text(char *dst, size_t cap, const struct stacks *s)
-{
-	const struct stack_frame *most = NULL, *f;
-	uint64_t most_ns = 0, file_ns = 0, all_ns = 0;
-	char name[NAME_BYTES], safe[TEXT_SAFE_CAP(NAME_BYTES)];
-
-	for (size_t i = 0; i < s->n_ops; i++) {
-		all_ns += s->ops[i].total_ns;
-		if (s->ops[i].total_ns <= most_ns || !address_of(s, &s->ops[i]))
-			continue;
-		most = address_of(s, &s->ops[i]);
-		most_ns = s->ops[i].total_ns;
-	}
-	for (size_t i = 0; i < s->n_ops && most; i++) {
-		f = address_of(s, &s->ops[i]);
-		if (f && !strcmp(f->library, most->library))
-			file_ns += s->ops[i].total_ns;
-	}
-	if (!most || file_ns < all_ns / 20)
+	if (!f || s->nameless)
 		return false;
-	stack_frame_text(name, sizeof(name), most, FRAME_LIBRARY);
+	stack_frame_text(name, sizeof(name), f, FRAME_LIBRARY);
 	text_safe_utf8(safe, sizeof(safe), name, strnlen(name, NAME_BYTES));
+	if (f->build_id)
+		text_safe_n(build_id, sizeof(build_id), f->build_id, strnlen(f->build_id, 63));
 	snprintf(dst, cap,
-		 "%.200s has no symbol: install the debug symbols of this file, and trace again",
-		 safe);
+		 "%.80s has no symbol: install the debug symbols of this file%s%s%s, and trace "
+		 "again, or give their directory to report --symbols",
+		 safe, *build_id ? " (build id " : "", build_id, *build_id ? ")" : "");
 	return true;
 }
 
@@ -371,7 +350,7 @@ static void put_words(struct text_out *o, const struct breakdown_view *v, const 
 	for (unsigned int end = 0; end < STACK_END_N; end++)
 		if (stacks_ended_text(text, sizeof(text), s, end))
 			view_wrap(o, v, text);
-	if (!s->nameless && address_text(text, sizeof(text), s))
+	if (stacks_unnamed_text(text, sizeof(text), s))
 		view_wrap(o, v, text);
 }
 

@@ -23,6 +23,9 @@ void stacks_taken_text(char *dst, size_t cap, const struct stacks *s);
 /* "7 stacks ended early: ...". Returns false if none ended so, or if such stacks are whole. */
 bool stacks_ended_text(char *dst, size_t cap, const struct stacks *s, unsigned int end);
 
+/* Why an important caller has no name, and what gives it one. Returns false if all have. */
+bool stacks_unnamed_text(char *dst, size_t cap, const struct stacks *s);
+
 /* Writes why the callers beyond the last frame are not known: "(caller unknown: ...)". Returns
  * false if the stack is whole. */
 bool stacks_end_caller(char *dst, size_t cap, const struct stack *s);

@@ -16,21 +16,30 @@
 #include "funcs/demangle.h"
 
 struct frame_file {
+	Dwfl_Callbacks callbacks;
+	char *search;
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 };
 
-static const Dwfl_Callbacks callbacks = {
-	.find_debuginfo = dwfl_standard_find_debuginfo,
-	.section_address = dwfl_offline_section_address,
-};
-
 struct frame_file *frame_file_open(int fd, const char *path)
+{
+	return frame_file_open_with(fd, path, NULL);
+}
+
+struct frame_file *frame_file_open_with(int fd, const char *path, char *search)
 {
 	struct frame_file *f = calloc(1, sizeof(*f));
 
-	if (f)
-		f->dwfl = dwfl_begin(&callbacks);
+	if (f) {
+		f->search = search;
+		f->callbacks = (Dwfl_Callbacks){
+			.find_debuginfo = dwfl_standard_find_debuginfo,
+			.section_address = dwfl_offline_section_address,
+			.debuginfo_path = search ? &f->search : NULL,
+		};
+		f->dwfl = dwfl_begin(&f->callbacks);
+	}
 	if (f && f->dwfl) {
 		dwfl_report_begin(f->dwfl);
 		f->module = dwfl_report_offline(f->dwfl, path, path, fd);
@@ -50,8 +59,9 @@ void frame_file_close(struct frame_file *f)
 	free(f);
 }
 
-/* The address of place @at as libdwfl has it. Returns false if the file does not load the place. */
-static bool address_of(struct frame_file *f, uint64_t at, Dwarf_Addr *ret_address)
+/* The address of place @at in the file's own addresses. Returns false if the file does not load the
+ * place. */
+static bool address_of(struct frame_file *f, uint64_t at, uint64_t *ret_address)
 {
 	GElf_Addr bias;
 	Elf *elf = dwfl_module_getelf(f->module, &bias);
@@ -64,7 +74,7 @@ static bool address_of(struct frame_file *f, uint64_t at, Dwarf_Addr *ret_addres
 		if (!gelf_getphdr(elf, i, &header) || header.p_type != PT_LOAD ||
 		    at - header.p_offset >= header.p_filesz)
 			continue;
-		*ret_address = at - header.p_offset + header.p_vaddr + bias;
+		*ret_address = at - header.p_offset + header.p_vaddr;
 		return true;
 	}
 	return false;
@@ -148,17 +158,41 @@ static void line_set(struct frame_name *name, Dwarf_Die *unit, Dwarf_Addr addres
 	name->line = !dwarf_lineno(line, &number) && number > 0 ? number : 0;
 }
 
+void frame_file_build_id(struct frame_file *f, char ret_text[BUILD_ID_TEXT])
+{
+	const unsigned char *bytes;
+	GElf_Addr bias, at;
+	int n = 0;
+
+	if (dwfl_module_getelf(f->module, &bias))
+		n = dwfl_module_build_id(f->module, &bytes, &at);
+	ret_text[0] = '\0';
+	for (int i = 0; i < n && n <= BUILD_ID_MOST; i++)
+		sprintf(ret_text + (ptrdiff_t)2 * i, "%02x", bytes[i]);
+}
+
 void frame_file_name(struct frame_file *f, uint64_t at, struct frame_name *ret_name)
 {
-	Dwarf_Addr address, bias = 0;
+	uint64_t address;
+
+	*ret_name = (struct frame_name){};
+	if (address_of(f, at, &address))
+		frame_file_name_address(f, address, ret_name);
+}
+
+void frame_file_name_address(struct frame_file *f, uint64_t address, struct frame_name *ret_name)
+{
+	Dwarf_Addr bias = 0;
 	const char *name;
 	Dwarf_Die *unit;
 	GElf_Off offset;
 	GElf_Sym symbol;
 
-	*ret_name = (struct frame_name){};
-	if (!address_of(f, at, &address))
+	*ret_name = (struct frame_name){ .address = address };
+	frame_file_build_id(f, ret_name->build_id);
+	if (!dwfl_module_getelf(f->module, &bias))
 		return;
+	address += bias;
 	unit = unit_of(f, address, &bias);
 	name = inlined_name(unit, address - bias);
 	if (!name)

@@ -198,6 +198,21 @@ static void process_frame_set(const struct process_frames *p, unsigned long long
 		to->function = strdup("(function of Python that is gone)");
 }
 
+/* Keeps the build id of file @number, once. The deputy may have been taken over by a file. */
+static void build_id_set(struct stack_rows *r, unsigned int number, const struct frame_name *text,
+			 struct stack_frame *to)
+{
+	size_t len = strnlen(text->build_id, sizeof(text->build_id));
+
+	if (!len || len == sizeof(text->build_id) ||
+	    strspn(text->build_id, "0123456789abcdef") != len)
+		return;
+	if (!r->build_ids[number])
+		r->build_ids[number] = strdup(text->build_id);
+	to->build_id = r->build_ids[number];
+	to->address = text->address;
+}
+
 /* The name of @frame. A name that could not be looked up is not asked for again. Returns NULL if
  * out of memory. */
 static const struct stack_frame *frame_named(struct stack_rows *r, unsigned long long frame,
@@ -230,6 +245,8 @@ static const struct stack_frame *frame_named(struct stack_rows *r, unsigned long
 	};
 	if (number == STACK_OF_PROCESS)
 		process_frame_set(&r->of_processes, STACK_FRAME_AT(frame), &text, &k->name);
+	if (number < STACK_FILES && number)
+		build_id_set(r, number, &text, &k->name);
 	k->name.hidden = frame_is_hidden(&k->name, hide);
 	HASH_ADD(hh, r->frames, frame, sizeof(k->frame), k);
 	return &k->name;
@@ -297,6 +314,7 @@ int stack_rows_take(struct stack_rows *r, const struct opt_strings *hide, frame_
 		stacks_free(to);
 		return err;
 	}
+	stacks_unnamed_note(to);
 	*ret_stacks = to;
 	return 0;
 }
@@ -313,8 +331,10 @@ void stack_rows_done(struct stack_rows *r)
 		free(k->name.source);
 		free(k);
 	}
-	for (unsigned int i = 0; i < STACK_FILES; i++)
+	for (unsigned int i = 0; i < STACK_FILES; i++) {
 		free(r->libraries[i]);
+		free(r->build_ids[i]);
+	}
 	process_frames_done(&r->of_processes);
 	rows_done(&r->rows);
 	*r = (struct stack_rows){};

@@ -24,6 +24,7 @@ struct stack_rows {
 	struct known_frame *frames; /* by frame; stay for the whole run */
 	struct process_frames of_processes;
 	char *libraries[STACK_FILES]; /* by number of the file; NULL: not known */
+	char *build_ids[STACK_FILES]; /* likewise */
 	struct stacks sums;           /* only its sums */
 	double weights, weights_squared;
 	double carry; /* of rounding: see sums_of() */

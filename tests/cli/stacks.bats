@@ -324,6 +324,53 @@ recorded() {
 	screen_ended 0
 }
 
+# debug_file: moves what names the program to $dir/debug, and leaves the program without names.
+debug_file() {
+	local id
+	id=$(readelf -n "$dir/store" | sed -n 's/.*Build ID: //p')
+	mkdir -p "$dir/debug/.build-id/${id:0:2}" "$dir/root/usr/lib/debug/.build-id/${id:0:2}" "$dir/plain/below"
+	cp "$dir/store" "$dir/plain/below/other-name"
+	objcopy --only-keep-debug "$dir/store" "$dir/debug/.build-id/${id:0:2}/${id:2}.debug"
+	cp "$dir/debug/.build-id/${id:0:2}/${id:2}.debug" "$dir/root/usr/lib/debug/.build-id/${id:0:2}"
+	strip "$dir/store"
+}
+
+@test "--symbols: a program that was stripped has the names of its debug file" {
+	cc -O2 -g -pthread -o "$dir/store" tests/store.c
+	debug_file
+	"$iostrata" record --all-stacks -o "$dir/r" -- "$dir/store" "$dir/f" 101 <<<go
+	expect 0 report --by function "$dir/r"
+	text=$(tr -s ' \n' ' ' <<<"$output")
+	[[ $text == *"[store] has no symbol: install the debug symbols of this file (build id "* ]]
+	local from
+	for from in "$dir/debug" "$dir/root" "$dir/plain" "$dir/plain/below/other-name"; do
+		"$iostrata" report --by function -j --symbols "$from" "$dir/r" >"$tmp/out"
+		shares_are_right "save_rows [store]" "save_index [store]"
+	done
+	rows=$(grep -n 'sum += fdatasync' tests/store.c)
+	"$iostrata" top --by line --json --symbols "$dir/debug" "$dir/r" 1000 >"$tmp/out"
+	(($(syncs_of "save_rows (store.c:${rows%%:*})") == 303))
+	"$iostrata" export --to pprof -o "$dir/profile" --symbols "$dir/debug" "$dir/r"
+	go tool pprof -raw "$dir/profile/profile.pb.gz" | grep -q ' save_rows '
+	cp "$dir/r" "$dir/again"
+	"$iostrata" compare -j -v --by function --symbols "$dir/debug" "$dir/r" "$dir/again" >"$tmp/out"
+	grep -q '"save_rows"' "$tmp/out"
+	expect 0 report --symbols "$dir/plain" "$dir/r"
+	[[ $output == *"save_rows (store.c:"* && -z $stderr ]]
+	# another build of the program is not taken for it
+	cc -O1 -g -pthread -o "$dir/plain/below/other-name" tests/store.c
+	expect 0 report --by function --symbols "$dir/plain" "$dir/r"
+	[[ $output != *save_rows* && $stderr == *"no debug file for store (build id "* ]]
+	expect 1 report --symbols "$dir/none" "$dir/r"
+	says "cannot read '$dir/none'"
+	expect 2 report --events csv --symbols "$dir/debug" "$dir/r"
+	says "--symbols and --events exclude one another"
+	expect 2 compare --symbols "$dir/debug" "$dir/r" "$dir/again"
+	says "--symbols is for --by function"
+	expect 2 top --by function -b --symbols "$dir/debug" 1
+	says "--symbols is for a recording"
+}
+
 # browsed PAGE [JAVASCRIPT]: what is in the page, as JSON in $tmp/seen
 browsed() {
 	CHROMIUM=$(command -v chromium) ACTIONS=${2:-} node tests/browser.js "$1" >"$tmp/seen"

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -32,6 +33,7 @@
 #include "capture/recording.h"
 #include "capture/writer.h"
 #include "common/recorded_stacks.h"
+#include "common/recorded_symbols.h"
 #include "show/stacks_text.h"
 #include "run/stack_deputy.h"
 #include "stacks/mapped_file.h"
@@ -721,13 +723,15 @@ static struct sent_stack op(unsigned long long frame, uint64_t ns, uint64_t thre
 	return s;
 }
 
+static frame_name_fn *namer = named;
+
 static struct stacks *taken(struct stack_rows *r)
 {
 	static const struct opt_strings none;
 	struct stacks *s;
 
 	stack_rows_file(r, 1, "/opt/store");
-	assert_int_equal(stack_rows_take(r, &none, named, NULL, &s), 0);
+	assert_int_equal(stack_rows_take(r, &none, namer, NULL, &s), 0);
 	return s;
 }
 
@@ -848,7 +852,9 @@ static void text_of_stacks(void **state)
 	struct stack_rows *r = calloc(1, sizeof(*r));
 	struct sent_stack s = op(1, 1000, 0);
 	struct snapshot sn = {};
-	const struct stack_frame stripped = { .library = (char *)"store", .at = 0x1234 };
+	const struct stack_frame stripped = { .library = (char *)"store",
+					      .at = 0x1234,
+					      .build_id = "00ff" };
 	struct stack *stack;
 	char *text, caller[256];
 
@@ -875,8 +881,15 @@ static void text_of_stacks(void **state)
 	free(text);
 	stack = &sn.stacks->stacks[sn.stacks->ops[0].key.by[0] - 1];
 	stack->frames[stack->own] = &stripped;
+	stacks_unnamed_note(sn.stacks);
 	text = text_of(&sn, false);
-	assert_non_null(strstr(text, "\n0x1234 [store] has no symbol:"));
+	assert_non_null(strstr(text, "\n0x1234 [store] has no symbol: install"));
+	assert_non_null(strstr(text, "00ff)"));
+	free(text);
+	/* rows by caller have taken the operations */
+	assert_int_equal(stack_join(&sn, BY_FUNCTION), 0);
+	text = text_of(&sn, false);
+	assert_non_null(strstr(text, "\n0x1234 [store] has no symbol: install"));
 	free(text);
 	snapshot_free(&sn);
 	stack_rows_done(r);
@@ -919,6 +932,9 @@ static FILE *recording_of(struct stack_rows *r, const struct sent_stack *all, un
 	return f;
 }
 
+/* As of struct recording. */
+static const struct frame_namer *names_later;
+
 /* Reads @f to its end or to damage. Returns as recording_next(). */
 static int recorded_add(FILE *f, struct recorded_stacks *s, struct replay *replay)
 {
@@ -930,6 +946,7 @@ static int recorded_add(FILE *f, struct recorded_stacks *s, struct replay *repla
 	rewind(f);
 	got = recording_open(&rec, f, "test", &why);
 	rec.stacks = true;
+	rec.namer = names_later;
 	while (!got && (got = recording_next(&rec, &ev, &why)) > 0) {
 		assert_int_equal(ev.kind, CHUNK_STACKS);
 		assert_int_equal(recorded_stacks_add(s, replay, &rec, &ev), 0);
@@ -949,6 +966,94 @@ static int recorded(FILE *f, struct recorded_stacks *s, struct snapshot *sn)
 	assert_int_equal(recorded_stacks_take(s, &replay, sn), 0);
 	replay_done(&replay);
 	return got;
+}
+
+/* This program, without its names. */
+static char build_id[BUILD_ID_TEXT];
+static uint64_t address_to_find;
+
+static int stripped(void *arg, unsigned long long at, struct frame_name *ret_name)
+{
+	named(arg, at, ret_name);
+	if (STACK_FRAME_AT(at) == 9)
+		return 0;
+	*ret_name = (struct frame_name){ .address = address_to_find };
+	strcpy(ret_name->build_id, build_id);
+	return 0;
+}
+
+static int own_base(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)size;
+	*(uint64_t *)arg = info->dlpi_addr;
+	return 1; /* the first is the program */
+}
+
+/* The rows' caller, with names from files in @place: for free(). */
+static char *caller_later(FILE *f, const char *place, const char **ret_build_id)
+{
+	struct recorded_symbols symbols = { .places = { { place }, 1 } };
+	struct recorded_stacks *s = calloc(1, sizeof(*s));
+	const struct stack_frame *own;
+	struct snapshot sn = {};
+	char *text;
+
+	names_later = recorded_symbols_namer(&symbols);
+	assert_int_equal(recorded(f, s, &sn), 0);
+	names_later = NULL;
+	assert_int_equal(sn.stacks->n, 1);
+	own = sn.stacks->stacks[0].frames[1];
+	assert_int_equal(own->at, 1);
+	assert_int_equal(own->address, address_to_find);
+	*ret_build_id = strcmp(own->build_id, build_id) ? "another" : build_id;
+	assert_int_equal(stack_join(&sn, BY_LINE), 0);
+	text = strdup(sn.ops[0].by);
+	snapshot_free(&sn);
+	recorded_stacks_done(s);
+	free(s);
+	recorded_symbols_done(&symbols);
+	return text;
+}
+
+/* A frame without a name gets one from a file with its build id, and from no other. */
+static void names_after_recording(void **state)
+{
+	struct stack_rows *r = calloc(1, sizeof(*r));
+	struct sent_stack one = op(1, 1000, 0);
+	struct frame_file *file;
+	const char *found;
+	uint64_t base = 0;
+	char *text;
+	FILE *f;
+
+	(void)state;
+	dl_iterate_phdr(own_base, &base);
+	address_to_find = (uintptr_t)function_to_find - base;
+	file = frame_file_open(open("/proc/self/exe", O_RDONLY), "exe");
+	frame_file_build_id(file, build_id);
+	frame_file_close(file);
+	assert_int_equal(strlen(build_id), 40);
+	namer = stripped;
+	f = recording_of(r, &one, 1, true);
+	text = caller_later(f, "/proc/self/exe", &found);
+	assert_non_null(strstr(text, "function_to_find (test_stacks.c:"));
+	assert_ptr_equal(found, build_id);
+	free(text);
+	text = caller_later(f, "/nowhere", &found);
+	assert_string_equal(text, "0x1 [store]");
+	free(text);
+	/* another build of the program */
+	build_id[0] = build_id[0] == '0' ? '1' : '0';
+	fclose(f);
+	stack_rows_done(r);
+	f = recording_of(r, &one, 1, true);
+	text = caller_later(f, "/proc/self/exe", &found);
+	assert_string_equal(text, "0x1 [store]");
+	free(text);
+	namer = named;
+	fclose(f);
+	stack_rows_done(r);
+	free(r);
 }
 
 /* What is recorded has the rows of the run, on a machine without the programs. */
@@ -1111,6 +1216,7 @@ int main(void)
 		cmocka_unit_test(samples_have_no_bias),
 		cmocka_unit_test(text_of_stacks),
 		cmocka_unit_test(a_recording_has_stacks),
+		cmocka_unit_test(names_after_recording),
 		cmocka_unit_test(several_recordings_have_stacks),
 		cmocka_unit_test(hostile_recordings),
 	};

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * debug_files.h - names of frames from debug files that the user has: by the build id of a file,
+ * and an address in it. The files are hostile, and so are build ids.
+ */
+#ifndef IOSTRATA_STACKS_DEBUG_FILES_H
+#define IOSTRATA_STACKS_DEBUG_FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/opts.h"
+#include "stacks/frame_names.h"
+
+struct debug_file;
+
+/* Begins as all 0, but for .places. */
+struct debug_files {
+	struct opt_strings places; /* directories or files */
+	/* private */
+	struct debug_file *files; /* by build id, those that were looked for */
+	char *search;             /* for libdwfl; owned */
+	bool scanned;             /* the plain files below the directories are among them */
+};
+
+/* Names @address of the file with @build_id (hexadecimal digits). Returns false if there is no
+ * debug file for it, or out of memory. */
+bool debug_files_name(struct debug_files *s, const char *build_id, uint64_t address,
+		      struct frame_name *ret_name);
+
+void debug_files_done(struct debug_files *s);
+
+#endif
