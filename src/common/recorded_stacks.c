@@ -250,6 +250,7 @@ static int stack_take(struct recorded_stacks *s, const struct recording *rec, si
 		to->by_frame_pointers = from->by_frame_pointers;
 		for (; to->n < from->n; to->n++)
 			to->frames[to->n] = &frames->list[from->frames[to->n]];
+		stack_end_judge(to);
 		to->own = stack_own_frame(to);
 	}
 	s->ended[to->end] += count;

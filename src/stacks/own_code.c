@@ -14,15 +14,12 @@ static const char *const runtimes[] = {
 /* Beginnings of functions of a language's own library, which is linked into the program or made at
  * run time: Rust, Go, C++, Java, JavaScript (V8). */
 static const char *const prefixes[] = {
-	"std::",    "core::",    "alloc::",
-	"<std::",   "<core::",   "<alloc::",
-	"runtime.", "internal/", "syscall.",
-	"os.",      "io.",       "io/",
-	"bufio.",   "fmt.",      "log.",
-	"poll.",    "java.",     "javax.",
-	"jdk.",     "sun.",      "com.sun.",
-	"node::",   "v8::",      "uv_",
-	"Builtin:", "Builtins_", "BytecodeHandler:",
+	"std::",    "core::",    "alloc::",   "<std::",   "<core::",   "<alloc::",
+	"runtime.", "internal/", "syscall.",  "os.",      "io.",       "io/",
+	"runtime/", "archive/",  "compress/", "crypto/",  "database/", "encoding/",
+	"html/",    "net/",      "text/",     "bufio.",   "fmt.",      "log.",
+	"poll.",    "java.",     "javax.",    "jdk.",     "sun.",      "com.sun.",
+	"node::",   "v8::",      "uv_",       "Builtin:", "Builtins_", "BytecodeHandler:",
 };
 
 /* Functions of a C library that may be linked into the program. "_" and "_IO_" begin the names that
@@ -195,6 +192,17 @@ static bool is_pool_worker(const struct stack *s)
 		pool |= is_pool_frame(s->frames[i]);
 	}
 	return pool;
+}
+
+void stack_end_judge(struct stack *s)
+{
+	const char *outermost = s->n ? s->frames[s->n - 1]->function : NULL;
+
+	if (s->end == STACK_NO_ROWS && outermost &&
+	    (!strncmp(outermost, "runtime.goexit", 14) ||
+	     !strncmp(outermost, "runtime.rt0_go", 14) ||
+	     !strncmp(outermost, "runtime.mstart", 14)))
+		s->end = STACK_WHOLE;
 }
 
 /* A program that is all hidden, as the dynamic linker at the start of one, is known by the frame

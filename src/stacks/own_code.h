@@ -17,4 +17,8 @@ bool frame_is_hidden(const struct stack_frame *f, const struct opt_strings *hide
  * (libuv's, in Node) has none: see stack_unknown_reason(). */
 int stack_own_frame(const struct stack *s);
 
+/* Sets s->end by the names of the frames: nothing calls the function with which Go begins a
+ * goroutine or a thread, and no rows say so. */
+void stack_end_judge(struct stack *s);
+
 #endif

@@ -20,6 +20,7 @@ struct stack_key {
 struct stack_entry {
 	unsigned int number; /* from 1 on */
 	unsigned int n;
+	uint64_t count; /* operations */
 	struct stack_key key;
 	UT_hash_handle hh;
 };
@@ -166,6 +167,7 @@ int stack_rows_add(struct stack_rows *r, const struct sent_stack *s, const char 
 		stack_rows_drop(r, s);
 		return err == -E2BIG ? 0 : err;
 	}
+	e->count++;
 	key.by[0] = *ret_number = e->number;
 	return stack_rows_sum(r, s, &key, fs);
 }
@@ -282,6 +284,16 @@ void stack_rows_take_sums(struct stack_rows *r, struct stacks *to)
 	r->weights = r->weights_squared = 0;
 }
 
+/* The frames of @s, which @count operations have, are named. */
+static void end_judge(struct stack_rows *r, struct stack *s, uint64_t count)
+{
+	enum stack_end before = s->end;
+
+	stack_end_judge(s);
+	r->sums.ended[before < STACK_END_N ? before : 0] -= count;
+	r->sums.ended[s->end < STACK_END_N ? s->end : 0] += count;
+}
+
 int stack_rows_take(struct stack_rows *r, const struct opt_strings *hide, frame_name_fn *name,
 		    void *arg, struct stacks **ret_stacks)
 {
@@ -306,6 +318,8 @@ int stack_rows_take(struct stack_rows *r, const struct opt_strings *hide, frame_
 			s->n = i + 1;
 		}
 		err = s->frames ? err : -ENOMEM;
+		if (!err)
+			end_judge(r, s, e->count);
 		s->own = err ? -1 : stack_own_frame(s);
 	}
 	entries_free(r);

@@ -62,8 +62,12 @@ shares_are_right() { # KEY-OF-ROWS KEY-OF-INDEX
 	shares_are_right "save_rows (store.c:${rows%%:*})" "save_index (store.c:${index%%:*})"
 }
 
-@test "--by function: a static program, and one that is not position-independent" {
+@test "--by function: a static program, a static PIE, and one that is not position-independent" {
 	store 101 -g -static -DSTATIC
+	traced --by function
+	shares_are_right "save_rows [store]" "save_index [store]"
+	rm "$tmp/go"
+	store 101 -static-pie -DSTATIC
 	traced --by function
 	shares_are_right "save_rows [store]" "save_index [store]"
 	rm "$tmp/go"
@@ -79,6 +83,32 @@ shares_are_right() { # KEY-OF-ROWS KEY-OF-INDEX
 		sort_by(-.count) | .[].key' "$tmp/out")
 	((${#keys[@]} == 2))
 	shares_are_right "${keys[@]}"
+}
+
+# As distributions with .gnu_debugdata make it: symbols of functions alone, packed.
+@test "--by function: a stripped program with MiniDebugInfo has names" {
+	cc -O2 -pthread -o "$dir/store" tests/store.c
+	nm "$dir/store" --format=posix --defined-only | awk '$2 ~ /^[Tt]$/ { print $1 }' >"$dir/keep"
+	objcopy --only-keep-debug "$dir/store" "$dir/debug"
+	objcopy -S --keep-symbols="$dir/keep" "$dir/debug" "$dir/mini"
+	strip "$dir/store"
+	xz "$dir/mini"
+	objcopy --add-section .gnu_debugdata="$dir/mini.xz" "$dir/store"
+	expect 0 breakdown -j --all-stacks --by function -o "$tmp/out" -- "$dir/store" "$dir/f" 101 <<<go
+	shares_are_right "save_rows [store]" "save_index [store]"
+}
+
+@test "--by function and line: a program in Go, whose stacks end where goroutines begin" {
+	command -v go >/dev/null || skip "there is no Go"
+	GOCACHE=$dir/cache go build -o "$dir/gostore" tests/store.go
+	expect 0 breakdown -j --all-stacks --by function -o "$tmp/out" -- "$dir/gostore" "$dir/f" 101
+	shares_are_right "main.saveRows [gostore]" "main.saveIndex [gostore]"
+	json '[.stacks.ends[].end] == ["whole"]' "$tmp/out"
+	"$iostrata" record --all-stacks -o "$dir/r" -- "$dir/gostore" "$dir/f" 101
+	"$iostrata" report -j --by line "$dir/r" >"$tmp/out"
+	mapfile -t at < <(grep -n "f.Sync()" tests/store.go | cut -d: -f1)
+	shares_are_right "main.saveRows (store.go:${at[0]})" "main.saveIndex (store.go:${at[1]})"
+	json '[.stacks.ends[].end] == ["whole"]' "$tmp/out"
 }
 
 @test "--by function: a library that is loaded later; --by library; --hide takes its caller" {

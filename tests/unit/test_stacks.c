@@ -317,6 +317,38 @@ static void a_cache_of_libraries(void **state)
 	rmdir(dir);
 }
 
+/* Nothing calls the function with which a goroutine begins; in any other language it would be a
+ * stack that was cut. */
+static void the_end_of_a_goroutine(void **state)
+{
+	static const struct {
+		const char *outermost;
+		enum stack_end end, judged;
+	} all[] = {
+		{ "runtime.goexit.abi0", STACK_NO_ROWS, STACK_WHOLE },
+		{ "runtime.mstart.abi0", STACK_NO_ROWS, STACK_WHOLE },
+		{ "runtime.rt0_go.abi0", STACK_NO_ROWS, STACK_WHOLE },
+		{ "runtime.goexit.abi0", STACK_MEMORY, STACK_MEMORY },
+		{ "runtime.main", STACK_NO_ROWS, STACK_NO_ROWS },
+		{ NULL, STACK_NO_ROWS, STACK_NO_ROWS },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		const struct stack_frame inner = { .function = (char *)"runtime.goexit" };
+		const struct stack_frame outer = { .function = (char *)all[i].outermost };
+		const struct stack_frame *frames[] = { &inner, &outer };
+		struct stack s = { .frames = frames, .n = 2, .end = all[i].end };
+
+		stack_end_judge(&s);
+		assert_int_equal(s.end, all[i].judged);
+		s.n = 0;
+		s.end = STACK_NO_ROWS;
+		stack_end_judge(&s);
+		assert_int_equal(s.end, STACK_NO_ROWS);
+	}
+}
+
 /* The kernel's identity of a mapping, without a mapping of code. */
 static void the_key_of_a_file(void **state)
 {
@@ -636,6 +668,9 @@ static void own_code_is_known(void **state)
 		{ "std::fs::File::sync_all", "store", true, true },
 		{ "store::save", "store", false, false },
 		{ "os.(*File).Write", "store", true, true },
+		{ "runtime/internal/syscall.Syscall6", "store", true, true },
+		{ "encoding/json.(*Encoder).Encode", "store", true, true },
+		{ "example.com/net/store.Save", "store", false, false },
 		{ "main.save", "store", false, false },
 		{ NULL, "store", false, false },
 		{ NULL, NULL, false, false },
@@ -1203,6 +1238,7 @@ int main(void)
 		cmocka_unit_test(an_entry_point_is_the_last_frame),
 		cmocka_unit_test(the_files_of_a_program),
 		cmocka_unit_test(a_cache_of_libraries),
+		cmocka_unit_test(the_end_of_a_goroutine),
 		cmocka_unit_test(the_key_of_a_file),
 		cmocka_unit_test(a_file_with_tables_at_one_place),
 		cmocka_unit_test(hostile_files),
