@@ -7,18 +7,16 @@
 #include "stacks/debug_files.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <fts.h>
-#include <libelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <elfutils/libdwelf.h>
 #include <uthash.h>
 
+#include "stacks/debug_link.h"
 #include "stacks/mapped_file.h"
 
 enum {
@@ -58,25 +56,14 @@ static struct debug_file *file_add(struct debug_files *s, const char *build_id, 
 }
 
 /* The build id of ELF file @path. Returns false if it has none. */
-static bool build_id_read(const char *path, char ret_text[BUILD_ID_TEXT])
+static bool path_build_id(const char *path, char ret_text[BUILD_ID_TEXT])
 {
 	int fd = regular_file_open(path);
-	const unsigned char *bytes;
-	Elf *elf = NULL;
-	ssize_t n = 0;
+	bool has = fd >= 0 && build_id_read(fd, ret_text);
 
-	if (fd >= 0 && elf_version(EV_CURRENT) != EV_NONE)
-		elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF)
-		n = dwelf_elf_gnu_build_id(elf, (const void **)&bytes);
-	if (n > BUILD_ID_MOST)
-		n = 0;
-	for (ssize_t i = 0; i < n; i++)
-		sprintf(ret_text + 2 * i, "%02x", bytes[i]);
-	elf_end(elf);
 	if (fd >= 0)
 		close(fd);
-	return n > 0;
+	return has;
 }
 
 /* A debug file takes precedence over a file that has code, but no names. */
@@ -92,7 +79,7 @@ static void plain_add(struct debug_files *s, const char *path)
 	char build_id[BUILD_ID_TEXT];
 	struct debug_file *f;
 
-	if (!build_id_read(path, build_id))
+	if (!path_build_id(path, build_id))
 		return;
 	f = file_find(s, build_id);
 	if (!f) {
@@ -161,7 +148,7 @@ static char *named_path(const struct debug_files *s, const char *build_id)
 			if (asprintf(&path, "%s%s/.build-id/%.2s/%s.debug", s->places.at[i],
 				     below[b], build_id, build_id + 2) < 0)
 				return NULL;
-			if (build_id_read(path, found) && !strcmp(found, build_id))
+			if (path_build_id(path, found) && !strcmp(found, build_id))
 				return path;
 			free(path);
 		}

@@ -10,16 +10,22 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <libiberty/demangle.h>
 
 #include "funcs/demangle.h"
+#include "stacks/debug_link.h"
 
 struct frame_file {
-	Dwfl_Callbacks callbacks;
-	char *search;
+	const char *search;
 	Dwfl *dwfl;
 	Dwfl_Module *module;
+	/* after dwarf_of(): */
+	bool is_looked_at;
+	Dwarf *dwarf;  /* belongs to @module; NULL: none, or it must not be read */
+	Dwarf *shared; /* with other debug files; NULL: none */
+	int shared_fd;
 };
 
 struct frame_file *frame_file_open(int fd, const char *path)
@@ -27,26 +33,29 @@ struct frame_file *frame_file_open(int fd, const char *path)
 	return frame_file_open_with(fd, path, NULL);
 }
 
-struct frame_file *frame_file_open_with(int fd, const char *path, char *search)
+struct frame_file *frame_file_open_with(int fd, const char *path, const char *search)
 {
+	static const Dwfl_Callbacks callbacks = {
+		.find_debuginfo = debug_link_find,
+		.section_address = dwfl_offline_section_address,
+	};
 	struct frame_file *f = calloc(1, sizeof(*f));
+	void **userdata;
 
 	if (f) {
 		f->search = search;
-		f->callbacks = (Dwfl_Callbacks){
-			.find_debuginfo = dwfl_standard_find_debuginfo,
-			.section_address = dwfl_offline_section_address,
-			.debuginfo_path = search ? &f->search : NULL,
-		};
-		f->dwfl = dwfl_begin(&f->callbacks);
+		f->dwfl = dwfl_begin(&callbacks);
 	}
 	if (f && f->dwfl) {
 		dwfl_report_begin(f->dwfl);
 		f->module = dwfl_report_offline(f->dwfl, path, path, fd);
 		dwfl_report_end(f->dwfl, NULL, NULL);
 	}
-	if (f && f->module)
+	if (f && f->module) {
+		dwfl_module_info(f->module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
+		*userdata = (char *)search;
 		return f; /* the module has the descriptor */
+	}
 	close(fd);
 	frame_file_close(f);
 	return NULL;
@@ -56,7 +65,46 @@ void frame_file_close(struct frame_file *f)
 {
 	if (f && f->dwfl)
 		dwfl_end(f->dwfl);
+	if (f && f->shared) {
+		dwarf_end(f->shared);
+		close(f->shared_fd);
+	}
 	free(f);
+}
+
+/* Opens the file that @dwarf shares with others. Returns false if there should be one, but is not:
+ * libdw would open whatever has its name. */
+static bool shared_open(struct frame_file *f, Dwarf *dwarf)
+{
+	const void *id;
+	const char *name;
+
+	if (dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) <= 0)
+		return true;
+	f->shared_fd = debug_link_shared(f->module, dwarf, f->search);
+	f->shared = f->shared_fd < 0 ? NULL : dwarf_begin(f->shared_fd, DWARF_C_READ);
+	if (f->shared && dwelf_dwarf_gnu_debugaltlink(f->shared, &name, &id) <= 0) {
+		dwarf_setalt(dwarf, f->shared);
+		return true;
+	}
+	if (!f->shared && f->shared_fd >= 0)
+		close(f->shared_fd);
+	return false;
+}
+
+/* NULL: there is no DWARF that may be read. */
+static Dwarf *dwarf_of(struct frame_file *f)
+{
+	Dwarf_Addr bias;
+	Dwarf *dwarf;
+
+	if (f->is_looked_at)
+		return f->dwarf;
+	f->is_looked_at = true;
+	dwarf = dwfl_module_getdwarf(f->module, &bias);
+	if (dwarf && shared_open(f, dwarf))
+		f->dwarf = dwarf;
+	return f->dwarf;
 }
 
 /* The address of place @at in the file's own addresses. Returns false if the file does not load the
@@ -110,6 +158,25 @@ static void name_set(char name[FRAME_TEXT], const char *symbol)
 	name[strcspn(name, "@")] = '\0'; /* the version of a symbol */
 }
 
+/* The text @attribute of @die or of what it comes from. dwarf_attr_integrate() would also open the
+ * file of a split unit, whatever it is. NULL: none. */
+static const char *text_of(const Dwarf_Die *die, unsigned int attribute)
+{
+	enum { LINKS_MOST = 16 };
+	Dwarf_Die at = *die, next;
+	Dwarf_Attribute a;
+
+	for (int i = 0; i < LINKS_MOST; i++, at = next) {
+		if (dwarf_attr(&at, attribute, &a))
+			return dwarf_formstring(&a);
+		if ((!dwarf_attr(&at, DW_AT_abstract_origin, &a) &&
+		     !dwarf_attr(&at, DW_AT_specification, &a)) ||
+		    !dwarf_formref_die(&a, &next))
+			break;
+	}
+	return NULL;
+}
+
 /* The name of the innermost inlined function at @address, or NULL. */
 static const char *inlined_name(Dwarf_Die *unit, Dwarf_Addr address)
 {
@@ -121,11 +188,8 @@ static const char *inlined_name(Dwarf_Die *unit, Dwarf_Addr address)
 		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
 			break;
 		if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine) {
-			Dwarf_Attribute linkage;
-
-			name = dwarf_formstring(
-				dwarf_attr_integrate(&scopes[i], DW_AT_linkage_name, &linkage));
-			name = name ? name : dwarf_diename(&scopes[i]);
+			name = text_of(&scopes[i], DW_AT_linkage_name);
+			name = name ? name : text_of(&scopes[i], DW_AT_name);
 		}
 	}
 	free(scopes);
@@ -193,7 +257,7 @@ void frame_file_name_address(struct frame_file *f, uint64_t address, struct fram
 	if (!dwfl_module_getelf(f->module, &bias))
 		return;
 	address += bias;
-	unit = unit_of(f, address, &bias);
+	unit = dwarf_of(f) ? unit_of(f, address, &bias) : NULL;
 	name = inlined_name(unit, address - bias);
 	if (!name)
 		name = dwfl_module_addrinfo(f->module, address, &offset, &symbol, NULL, NULL, NULL);

@@ -29,9 +29,9 @@ struct frame_file;
 /* Opens ELF file @fd, called @path, which may not lead there. Takes @fd in any case. NULL: it is no
  * ELF file, or out of memory. */
 struct frame_file *frame_file_open(int fd, const char *path);
-/* Likewise, but looks for its debug file by @search alone: directories, between colons. The text
- * lives as long as the file. */
-struct frame_file *frame_file_open_with(int fd, const char *path, char *search);
+/* Likewise, but looks for its debug file by build id in @search alone: directories, between colons.
+ * The text lives as long as the file. */
+struct frame_file *frame_file_open_with(int fd, const char *path, const char *search);
 void frame_file_close(struct frame_file *f); /* NULL is fine */
 
 /* Fills in the name of place @at in the file. A function that was inlined there is the function. */

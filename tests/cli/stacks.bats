@@ -548,3 +548,29 @@ has_bytes() { (($(stat -c %s "$1") > $2)); } # FILE BYTES
 	kill -9 "$pid"
 	wait_until test ! -e "$reader"
 }
+
+# linked NAME: the program has no names, and tells that the file NAME has them.
+linked() {
+	strip "$dir/store"
+	printf '%s\0' "$1" >"$tmp/link"
+	truncate -s "$(((${#1} + 4) / 4 * 4))" "$tmp/link"
+	printf 'crc!' >>"$tmp/link"
+	objcopy --add-section .gnu_debuglink="$tmp/link" "$dir/store"
+}
+
+@test "--by function and --symbols: a FIFO that a program names as its debug file is not opened" {
+	mkdir "$dir/below"
+	mkfifo "$dir/fifo" "$dir/below/beside" "$dir/below/other"
+	for link in ../fifo beside; do
+		cc -O2 -pthread -o "$dir/store" tests/store.c
+		linked "$link"
+		rm -f "$tmp/out"
+		mv "$dir/store" "$dir/below/store"
+		expect 0 breakdown --all-stacks --by function -o "$tmp/out" -- "$dir/below/store" "$dir/f" 3 <<<go
+		grep -q "has no symbol" "$tmp/out"
+		not grep -q "could not be looked up" "$tmp/out"
+	done
+	"$iostrata" record --all-stacks -o "$dir/r" -- "$dir/below/store" "$dir/f" 3 <<<go
+	timeout $((20 * $(patience))) "$iostrata" report --by function --symbols "$dir" "$dir/r" >"$tmp/out"
+	grep -q "has no symbol" "$tmp/out"
+}
