@@ -10,6 +10,7 @@
 #include "base/reason.h"
 #include "base/stacks.h"
 #include "base/text.h"
+#include "host/memory_limit.h"
 #include "run/cmd.h"
 
 enum { UNFOUND_TEXT = 256 };
@@ -58,6 +59,7 @@ static int frames_name(void *arg, struct catalog *c)
 	struct recorded_symbols *s = arg;
 	int err = 0;
 
+	memory_limit(); /* packed symbols of a hostile debug file may want any */
 	for (size_t id = 1; id < c->n_frames && !err; id++)
 		err = frame_name(s, c, id);
 	return err;

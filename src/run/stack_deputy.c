@@ -12,13 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/reason.h"
+#include "host/memory_limit.h"
 #include "host/privilege.h"
 #include "stacks/mapped_file.h"
 #include "stacks/process_names.h"
@@ -31,8 +31,6 @@ enum {
 	WAIT_MS = 10000,      /* for a name; a file may be slow to read */
 	SEND_BYTES = 4 << 20,
 };
-
-#define MEMORY_LEAST (1ULL << 30)
 
 /* What is asked for, and answered. The answer about the begin comes unasked, after all tables that
  * belong to it. A frame of a process is noted, without an answer. */
@@ -218,25 +216,6 @@ static bool answer(struct files *files, const struct question *q, int fd)
 	}
 }
 
-/* A hostile file may want any memory. A quarter of the machine's, and what the process has by
- * now, is enough for large programs. */
-static void memory_limit(void)
-{
-	uint64_t page = sysconf(_SC_PAGESIZE), part = sysconf(_SC_PHYS_PAGES) * page / 4;
-	FILE *f = fopen("/proc/self/statm", "re");
-	unsigned long pages = 0;
-	struct rlimit limit;
-
-	part = part > MEMORY_LEAST ? part : MEMORY_LEAST;
-	if (f && fscanf(f, "%*u %*u %*u %*u %*u %lu", &pages) == 1 &&
-	    !getrlimit(RLIMIT_DATA, &limit) && limit.rlim_cur > pages * page + part) {
-		limit.rlim_cur = pages * page + part;
-		setrlimit(RLIMIT_DATA, &limit);
-	}
-	if (f)
-		fclose(f);
-}
-
 static void work(const struct stack_begin *b, int fd)
 {
 	struct files *files = calloc(1, sizeof(*files));
@@ -245,7 +224,7 @@ static void work(const struct stack_begin *b, int fd)
 
 	close_range(STDERR_FILENO + 1, fd - 1, 0); /* nobody waits for their end */
 	close_range(fd + 1, ~0U, 0);
-	memory_limit();
+	memory_limit();              /* a hostile file may want any */
 	unsetenv("DEBUGINFOD_URLS"); /* nothing is fetched from the network */
 	if (privilege_drop_but_reading(&why))
 		_exit(EXIT_PERMISSION); /* it reads hostile files: not with more privileges */

@@ -1058,10 +1058,12 @@ static void names_after_recording(void **state)
 	struct frame_file *file;
 	const char *found;
 	uint64_t base = 0;
+	struct rlimit before, limit;
 	char *text;
 	FILE *f;
 
 	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_DATA, &before), 0);
 	dl_iterate_phdr(own_base, &base);
 	address_to_find = (uintptr_t)function_to_find - base;
 	file = frame_file_open(open("/proc/self/exe", O_RDONLY), "exe");
@@ -1074,6 +1076,10 @@ static void names_after_recording(void **state)
 	assert_non_null(strstr(text, "function_to_find (test_stacks.c:"));
 	assert_ptr_equal(found, build_id);
 	free(text);
+	/* packed symbols cannot take all memory */
+	assert_int_equal(getrlimit(RLIMIT_DATA, &limit), 0);
+	assert_true(limit.rlim_cur < before.rlim_cur);
+	assert_int_equal(setrlimit(RLIMIT_DATA, &before), 0);
 	text = caller_later(f, "/nowhere", &found);
 	assert_string_equal(text, "0x1 [store]");
 	free(text);
