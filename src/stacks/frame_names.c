@@ -158,8 +158,8 @@ static void name_set(char name[FRAME_TEXT], const char *symbol)
 	name[strcspn(name, "@")] = '\0'; /* the version of a symbol */
 }
 
-/* The text @attribute of @die or of what it comes from. dwarf_attr_integrate() would also open the
- * file of a split unit, whatever it is. NULL: none. */
+/* The text @attribute of @die or of what it comes from, or NULL if there is none. The function of
+ * libdw for that would also open the file of a split unit, even a FIFO. */
 static const char *text_of(const Dwarf_Die *die, unsigned int attribute)
 {
 	enum { LINKS_MOST = 16 };

@@ -228,6 +228,12 @@ static const struct stack_frame *frame_named(struct stack_rows *r, unsigned long
 	HASH_FIND(hh, r->frames, &frame, sizeof(frame), k);
 	if (k)
 		return &k->name;
+	/* a program can have any number of functions, and each name is asked for */
+	if (HASH_COUNT(r->frames) >= FRAMES_MOST) {
+		r->too_many.function = "(too many functions)";
+		r->sums.nameless = true;
+		return &r->too_many;
+	}
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		return NULL;

@@ -12,7 +12,10 @@
 #include "stacks/frame_names.h"
 #include "stacks/process_frames.h"
 
-enum { STACKS_MOST = 1 << 16 /* different stacks in an interval */ };
+enum {
+	STACKS_MOST = 1 << 16, /* different stacks in an interval */
+	FRAMES_MOST = 1 << 18, /* frames that get a name, in a run: some 60 MB */
+};
 
 struct stack_entry;
 struct known_frame;
@@ -21,7 +24,8 @@ struct stack_rows {
 	struct rows rows;
 	struct stack_entry *stacks; /* by frames and end */
 	size_t n;
-	struct known_frame *frames; /* by frame; stay for the whole run */
+	struct known_frame *frames;  /* by frame; stay for the whole run */
+	struct stack_frame too_many; /* all frames beyond FRAMES_MOST */
 	struct process_frames of_processes;
 	char *libraries[STACK_FILES]; /* by number of the file; NULL: not known */
 	char *build_ids[STACK_FILES]; /* likewise */
