@@ -36,6 +36,7 @@
 #include "common/recorded_symbols.h"
 #include "show/stacks_text.h"
 #include "run/stack_deputy.h"
+#include "stacks/debug_files.h"
 #include "stacks/mapped_file.h"
 #include "stacks/own_code.h"
 #include "stacks/program_files.h"
@@ -1097,6 +1098,60 @@ static void names_after_recording(void **state)
 	free(r);
 }
 
+/* Whether function_to_find() of the file with @id is found in @place. */
+static bool is_found(const char *place, const char *id)
+{
+	struct debug_files s = { .places = { { place }, 1 } };
+	struct frame_name name = {};
+	bool found = debug_files_name(&s, id, address_to_find, &name);
+
+	assert_true(!found || !strcmp(name.function, "function_to_find"));
+	debug_files_done(&s);
+	return found;
+}
+
+/* A link to this program whose name is that of the debug file with @id below @place. */
+static void debug_file_link(const char *place, const char *id)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "mkdir -p %s/.build-id/%.2s && ln -s /proc/%d/exe %s/.build-id/%.2s/%s.debug",
+		 place, id, getpid(), place, id, id + 2);
+	assert_int_equal(system(text), 0);
+}
+
+/* A debug file is found by its name, but only if its build id is that of the name. */
+static void debug_files_have_places(void **state)
+{
+	char place[] = "/tmp/test_stacks.XXXXXX", id[BUILD_ID_TEXT], text[64];
+	struct frame_file *file;
+	uint64_t base = 0;
+
+	(void)state;
+	assert_non_null(mkdtemp(place));
+	dl_iterate_phdr(own_base, &base);
+	address_to_find = (uintptr_t)function_to_find - base;
+	file = frame_file_open(open("/proc/self/exe", O_RDONLY), "exe");
+	frame_file_build_id(file, id);
+	frame_file_close(file);
+	assert_false(is_found(place, id));
+	assert_false(is_found(place, "1"));
+	assert_false(is_found(place, "../../etc"));
+	snprintf(text, sizeof(text), "%s/other", place);
+	debug_file_link(text, "0123456789abcdef");
+	assert_false(is_found(text, "0123456789abcdef"));
+	snprintf(text, sizeof(text), "%s/debug", place);
+	debug_file_link(text, id);
+	assert_true(is_found(text, id));
+	snprintf(text, sizeof(text), "%s/root/usr/lib/debug", place);
+	debug_file_link(text, id);
+	snprintf(text, sizeof(text), "%s/root", place);
+	assert_true(is_found(text, id));
+	snprintf(text, sizeof(text), "rm -r %s", place);
+	assert_int_equal(system(text), 0);
+}
+
 /* What is recorded has the rows of the run, on a machine without the programs. */
 static void a_recording_has_stacks(void **state)
 {
@@ -1294,6 +1349,7 @@ int main(void)
 		cmocka_unit_test(text_of_stacks),
 		cmocka_unit_test(a_recording_has_stacks),
 		cmocka_unit_test(names_after_recording),
+		cmocka_unit_test(debug_files_have_places),
 		cmocka_unit_test(several_recordings_have_stacks),
 		cmocka_unit_test(hostile_recordings),
 		cmocka_unit_test(too_many_functions),
