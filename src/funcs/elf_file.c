@@ -8,7 +8,6 @@
 #include "funcs/elf_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <limits.h>
 #include <lzma.h>
@@ -21,6 +20,7 @@
 #include <zlib.h>
 
 #include "base/machine.h"
+#include "host/regular_file.h"
 
 enum {
 	MAX_SEGMENTS = 64, /* executable; linkers make one or two */
@@ -474,14 +474,13 @@ static bool debug_file_fits(int fd, Elf *elf, const struct debug_wanted *w)
 static int debug_file_try(const struct elf_file *f, const char *path, const struct debug_wanted *w,
 			  elf_symbol_fn *fn, void *arg)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 1;
+	int fd = regular_file_open(path), err = 1;
 	struct elf_file *debug;
 	struct stat st;
 
 	if (fd < 0)
 		return 1;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= max_debug_file &&
-	    !elf_file_open(fd, &debug)) {
+	if (!fstat(fd, &st) && st.st_size <= max_debug_file && !elf_file_open(fd, &debug)) {
 		if (debug_file_fits(fd, debug->elf, w))
 			err = tables_read(f, debug->elf, SHT_SYMTAB, fn, arg);
 		elf_file_close(debug);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "funcs/func_unsafe.h"
 
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/reason.h"
 #include "funcs/elf_file.h"
 #include "funcs/maps.h"
+#include "host/regular_file.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
@@ -169,16 +169,6 @@ bool func_is_libc(const char *path)
 			!strncmp(base, "/ld-musl", 8));
 }
 
-/* Opens @path if it is a regular file, else -1. */
-static int regular_open(const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		return -1;
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-}
-
 /* Opens a mapped file. It may have been removed, or belong to other mounts. Returns -1 if it is not
  * regular, or cannot be opened. */
 static int mapped_open(unsigned int pid, const struct mapping *m)
@@ -187,13 +177,13 @@ static int mapped_open(unsigned int pid, const struct mapping *m)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid, m->from, m->to);
-	fd = regular_open(path);
+	fd = regular_file_open(path);
 	if (fd >= 0)
 		return fd;
 	/* without CAP_SYS_ADMIN; and a process whose first thread has ended has no root */
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, m->path);
-	fd = regular_open(path);
-	return fd < 0 ? regular_open(m->path) : fd;
+	fd = regular_file_open(path);
+	return fd < 0 ? regular_file_open(m->path) : fd;
 }
 
 /* A file that cannot be read shows nothing. */

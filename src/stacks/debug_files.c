@@ -16,8 +16,8 @@
 
 #include <uthash.h>
 
+#include "host/regular_file.h"
 #include "stacks/debug_link.h"
-#include "stacks/mapped_file.h"
 
 enum {
 	SCANNED_MOST = 100000, /* files below all directories */

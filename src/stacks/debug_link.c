@@ -10,7 +10,7 @@
 #include <elfutils/libdwelf.h>
 #include <zlib.h>
 
-#include "stacks/mapped_file.h"
+#include "host/regular_file.h"
 
 static const char usual[] = "/usr/lib/debug";
 

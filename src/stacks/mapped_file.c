@@ -17,6 +17,8 @@
 #include <linux/magic.h>
 #include <sys/ioctl.h>
 
+#include "host/regular_file.h"
+
 enum { DEV_MINOR_BITS = 20 }; /* of the kernel's dev_t */
 
 static const char deleted[] = " (deleted)";
@@ -88,23 +90,6 @@ static bool is_met(const struct sent_stack_file *of, const struct mapping_line *
 		return true;
 	return !fstatfs(fd, &fs) && fs.f_type == OVERLAYFS_SUPER_MAGIC &&
 	       (st.st_ino == line->ino || line->ino == of->key.ino);
-}
-
-int regular_file_open(const char *path)
-{
-	int place = open(path, O_PATH | O_CLOEXEC), fd;
-	char again[64];
-	struct stat st;
-
-	if (place < 0)
-		return -errno;
-	snprintf(again, sizeof(again), "/proc/self/fd/%d", place);
-	fd = fstat(place, &st) || !S_ISREG(st.st_mode)
-		     ? -EINVAL
-		     : open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	fd = fd == -1 ? -errno : fd;
-	close(place);
-	return fd;
 }
 
 /* By the link of the mapping itself, or else by the path in the root directory of the process. */

@@ -26,9 +26,4 @@ void mapped_files_each(unsigned int pid, mapped_file_fn *fn, void *arg);
  * for a mapping alone, and may say another for the file. Returns false if it cannot be mapped. */
 bool mapped_file_key(int fd, struct unwind_key *ret_key);
 
-/* Opens a regular file for reading. Nothing else is opened: it could be a device, of a process that
- * has replaced its file by a link, and opening may act on a device. Returns a descriptor or -errno.
- */
-int regular_file_open(const char *path);
-
 #endif

@@ -17,7 +17,7 @@
 
 #include <gelf.h>
 
-#include "stacks/mapped_file.h"
+#include "host/regular_file.h"
 
 enum {
 	PROGRAM_FILES = 128,

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "host/regular_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int regular_file_open(const char *path)
+{
+	int place = open(path, O_PATH | O_CLOEXEC), fd;
+	char again[64];
+	struct stat st;
+
+	if (place < 0)
+		return -errno;
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", place);
+	fd = fstat(place, &st) || !S_ISREG(st.st_mode)
+		     ? -EINVAL
+		     : open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = fd == -1 ? -errno : fd;
+	close(place);
+	return fd;
+}
