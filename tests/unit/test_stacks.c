@@ -1008,6 +1008,7 @@ static int recorded(FILE *f, struct recorded_stacks *s, struct snapshot *sn)
 /* This program, without its names. */
 static char build_id[BUILD_ID_TEXT];
 static uint64_t address_to_find;
+static const char *function_before, *source_before; /* what was known when it was recorded */
 
 static int stripped(void *arg, unsigned long long at, struct frame_name *ret_name)
 {
@@ -1016,6 +1017,11 @@ static int stripped(void *arg, unsigned long long at, struct frame_name *ret_nam
 		return 0;
 	*ret_name = (struct frame_name){ .address = address_to_find };
 	strcpy(ret_name->build_id, build_id);
+	if (function_before)
+		strcpy(ret_name->function, function_before);
+	if (source_before)
+		strcpy(ret_name->source, source_before);
+	ret_name->line = source_before ? 3 : 0;
 	return 0;
 }
 
@@ -1045,6 +1051,7 @@ static char *caller_later(FILE *f, const char *place, const char **ret_build_id)
 	*ret_build_id = strcmp(own->build_id, build_id) ? "another" : build_id;
 	assert_int_equal(stack_join(&sn, BY_LINE), 0);
 	text = strdup(sn.ops[0].by);
+	assert_int_equal(symbols.named, !function_before && !strstr(text, "0x1"));
 	snapshot_free(&sn);
 	recorded_stacks_done(s);
 	free(s);
@@ -1074,7 +1081,9 @@ static void names_after_recording(void **state)
 	assert_int_equal(strlen(build_id), 40);
 	namer = stripped;
 	f = recording_of(r, &one, 1, true);
+	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1", 1);
 	text = caller_later(f, "/proc/self/exe", &found);
+	assert_null(getenv("DEBUGINFOD_URLS")); /* nobody asks the network */
 	assert_non_null(strstr(text, "function_to_find (test_stacks.c:"));
 	assert_ptr_equal(found, build_id);
 	free(text);
@@ -1097,6 +1106,47 @@ static void names_after_recording(void **state)
 	fclose(f);
 	stack_rows_done(r);
 	free(r);
+}
+
+/* The caller of a recording with a frame at @address of this program. */
+static void assert_caller_later(uint64_t address, const char *has)
+{
+	struct stack_rows *r = calloc(1, sizeof(*r));
+	struct sent_stack one = op(1, 1000, 0);
+	const char *found;
+	char *text;
+	FILE *f;
+
+	address_to_find = address;
+	namer = stripped;
+	f = recording_of(r, &one, 1, true);
+	text = caller_later(f, "/proc/self/exe", &found);
+	assert_non_null(strstr(text, has));
+	free(text);
+	namer = named;
+	fclose(f);
+	stack_rows_done(r);
+	free(r);
+}
+
+/* A debug file adds the line to a function, but changes nothing that is known. */
+static void names_before_are_kept(void **state)
+{
+	struct frame_file *file;
+	uint64_t base = 0, at;
+
+	(void)state;
+	dl_iterate_phdr(own_base, &base);
+	at = (uintptr_t)function_to_find - base;
+	file = frame_file_open(open("/proc/self/exe", O_RDONLY), "exe");
+	frame_file_build_id(file, build_id);
+	frame_file_close(file);
+	assert_caller_later(1ULL << 40, "0x1 [store]"); /* the file has nothing there */
+	function_before = "known";
+	assert_caller_later(at, "function_to_find (test_stacks.c:");
+	source_before = "known.c";
+	assert_caller_later(at, "known (known.c:3)");
+	function_before = source_before = NULL;
 }
 
 /* Whether function_to_find() of the file with @id is found in @place. */
@@ -1377,6 +1427,7 @@ int main(void)
 		cmocka_unit_test(text_of_stacks),
 		cmocka_unit_test(a_recording_has_stacks),
 		cmocka_unit_test(names_after_recording),
+		cmocka_unit_test(names_before_are_kept),
 		cmocka_unit_test(debug_files_have_places),
 		cmocka_unit_test(several_recordings_have_stacks),
 		cmocka_unit_test(hostile_recordings),
