@@ -59,9 +59,34 @@ struct compare_cmd {
 	FILE *out;
 };
 
+static const struct opt_choice by_choices[] = {
+	{ "pid", BY_PID },
+	{ "tid", BY_TID },
+	{ "comm", BY_COMM },
+	{ "file", BY_FILE },
+	{ "cgroup", BY_CGROUP },
+	{ "dev", BY_DEV },
+	{ "cache", BY_CACHE },
+	{ "container", BY_CONTAINER },
+	{ "server", BY_SERVER },
+	{ "function", BY_FUNCTION },
+	{ "line", BY_LINE },
+	{ "library", BY_LIBRARY },
+	{},
+};
+
+/* The last four are refused with a reason. */
+static const struct opt_choice by_also[] = {
+	{ "process", BY_PID },   { "thread", BY_TID },
+	{ "command", BY_COMM },  { "device", BY_DEV },
+	{ "disk", BY_DEV },      { "dir", BY_DIR },
+	{ "host", BY_HOST },     { "stack", BY_STACK },
+	{ "client", BY_CLIENT }, {},
+};
+
 static const struct opt form_opts[] = {
-	{ 0, "by", OPT_CHOICE(struct compare_cmd, by, breakdown_by_choices), .arg = "KEY",
-	  .also = breakdown_by_also, .help = "a row per key" },
+	{ 0, "by", OPT_CHOICE(struct compare_cmd, by, by_choices), .arg = "KEY", .also = by_also,
+	  .help = "a row per key" },
 	{ 0, "hide", OPT_STRINGS(struct compare_cmd, hide), .arg = "LIB",
 	  .help = "with --by function, line or library: this library is not the program's own "
 		  "code: libsqlite3" },

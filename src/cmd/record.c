@@ -243,10 +243,9 @@ static const struct opt what_opts[] = {
 	  .help = "the user stack of each operation (default: at most 200 a second for each CPU)" },
 	{ 0, "no-commands", OPT_FLAG(struct record_run, recorder.no_commands),
 	  .help = RECORDER_NO_COMMANDS_HELP },
-	{ 0, "by", OPT_CHOICE(struct record_run, opts.by, breakdown_by_choices), .arg = "KEY",
-	  .also = breakdown_by_also,
-	  .help = "breakdown's tables with a row per key; rows by user stacks (function ...) are "
-		  "made by 'iostrata report'" },
+	{ 0, "by", OPT_CHOICE(struct record_run, opts.by, breakdown_by_recording), .arg = "KEY",
+	  .also = breakdown_by_recording_also,
+	  .help = "breakdown's tables with a row per key (by callers only in 'iostrata report')" },
 	{ 0, "buffer", OPT_UINT(struct record_run, buffer_kib), .arg = "KIB", .min = 4,
 	  .max = 4 << 20, .help = "memory for records not yet written (default: 8192)" },
 	{},

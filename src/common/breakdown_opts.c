@@ -43,9 +43,37 @@ const struct opt_choice breakdown_by_choices[] = {
 	{},
 };
 
-const struct opt_choice breakdown_by_also[] = {
-	{ "process", BY_PID }, { "thread", BY_TID }, { "command", BY_COMM },
-	{ "device", BY_DEV },  { "disk", BY_DEV },   {},
+#define BY_ALSO                                                                                    \
+	{ "process", BY_PID }, { "thread", BY_TID }, { "command", BY_COMM }, { "device", BY_DEV }, \
+	{                                                                                          \
+		"disk", BY_DEV                                                                     \
+	}
+
+const struct opt_choice breakdown_by_also[] = { BY_ALSO, {} };
+
+const struct opt_choice breakdown_by_recording[] = {
+	{ "pid", BY_PID },
+	{ "tid", BY_TID },
+	{ "comm", BY_COMM },
+	{ "file", BY_FILE },
+	{ "cgroup", BY_CGROUP },
+	{ "dev", BY_DEV },
+	{ "cache", BY_CACHE },
+	{ "container", BY_CONTAINER },
+	{ "server", BY_SERVER },
+	{ "dir", BY_DIR },
+	{},
+};
+
+const struct opt_choice breakdown_by_recording_also[] = {
+	BY_ALSO,
+	{ "host", BY_HOST },
+	{ "client", BY_CLIENT },
+	{ "function", BY_FUNCTION },
+	{ "line", BY_LINE },
+	{ "library", BY_LIBRARY },
+	{ "stack", BY_STACK },
+	{},
 };
 
 static const struct opt_choice layers[] = {
@@ -63,7 +91,8 @@ const struct opt breakdown_measure_opts[] = {
 	{ 'Q', "queued", OPT_FLAG(struct breakdown_opts, queued),
 	  .help = "p99, max and histograms of requests include the time in tag and queue" },
 	{ 0, "by", OPT_CHOICE(struct breakdown_opts, by, breakdown_by_choices), .arg = "KEY",
-	  .also = breakdown_by_also, .help = "a row per key" },
+	  .also = breakdown_by_also,
+	  .help = "a row per key; host is for recordings, client for live runs" },
 	{ 0, "depth", OPT_UINT(struct breakdown_opts, depth), .arg = "N", .min = 1, .max = 1000,
 	  .help = "with --by dir: directories at most this many levels below the root; /usr is 1" },
 	{ 0, "slowest", OPT_UINT(struct breakdown_opts, slowest_max), .arg = "N", .min = 1,

@@ -30,7 +30,10 @@ struct breakdown_opts {
 };
 
 extern const struct opt_choice breakdown_by_choices[];
-extern const struct opt_choice breakdown_by_also[];      /* words that others use for them */
+extern const struct opt_choice breakdown_by_also[]; /* words that others use for them */
+/* The keys of record's tables; and the words that it takes, too, some of which it refuses with a
+ * reason. */
+extern const struct opt_choice breakdown_by_recording[], breakdown_by_recording_also[];
 extern const struct opt breakdown_measure_opts[];        /* over struct breakdown_opts */
 extern const struct opt breakdown_output_opts[];         /* over struct breakdown_opts */
 #define breakdown_table_opts (breakdown_output_opts + 1) /* without --output */
