@@ -672,7 +672,7 @@ static int first_pass(struct scan *s, struct second *second, FILE *f, const char
 		got = beside_pass(s, f, name, why);
 	}
 	if (got >= 0) {
-		s->e->lost = recording_lost(s->rec, 0);
+		explain_lost_add(s->e, s->rec);
 		s->e->duration_ns = duration_of(s->rec, s->conf);
 		if (first_end(s, &p, second))
 			got = reason_no_memory(why);
@@ -680,6 +680,18 @@ static int first_pass(struct scan *s, struct second *second, FILE *f, const char
 	time_counts_done(&p.times);
 	free(p.slowest);
 	return got;
+}
+
+void explain_lost_add(struct explain *e, const struct recording *rec)
+{
+	uint64_t all = recording_lost(rec, 0);
+
+	e->lost += all;
+	e->lost_names += all - recording_lost(rec, 1U << LOST_NAMES);
+	if (rec->reader.ended && !recording_is_part(rec))
+		e->recorded += rec->ending.ops + rec->ending.requests;
+	else
+		e->is_recorded_unknown = true;
 }
 
 static int second_pass(struct scan *s, struct second *p, FILE *f, const char *name,

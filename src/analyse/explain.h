@@ -146,7 +146,9 @@ enum explain_callers {
 struct explain {
 	char *name, *kernel, *host; /* of the recording; NULL: not known; owned */
 	bool is_cut_off;
-	uint64_t lost, duration_ns;
+	uint64_t lost, lost_names, duration_ns; /* names are counted among the lost, too */
+	uint64_t recorded;                      /* operations and requests */
+	bool is_recorded_unknown;               /* how many there are in some of the recordings */
 	uint64_t n, n_slow; /* of these operations or requests, and the slow ones among them */
 	uint64_t threshold_ns;
 	uint64_t window_ns; /* how long after its beginning others are beside an operation */
@@ -183,5 +185,8 @@ bool explain_means(const struct explain_conf *conf, const struct recording *rec,
 int explain_read(struct explain *e, FILE *f, const char *name, const struct explain_conf *conf,
 		 struct reason *why);
 void explain_done(struct explain *e);
+
+/* Adds what @rec lost and has, when all of @rec is read. */
+void explain_lost_add(struct explain *e, const struct recording *rec);
 
 #endif

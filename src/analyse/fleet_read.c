@@ -348,7 +348,7 @@ static int recording_take(struct pass *p, const char *name, size_t nth, struct r
 	got = events_read(p, why);
 	if (got < 0 || p->times)
 		return got;
-	p->f->sums.lost += recording_lost(&p->rec, 0);
+	explain_lost_add(&p->f->sums, &p->rec);
 	p->f->sums.strata_missing |= p->rec.strata_missing;
 	return recording_count(p, nth, slow_before) ? reason_no_memory(why) : got;
 }

@@ -22,6 +22,7 @@
 enum {
 	LEVELS_OPEN = 16,
 	MAGIC = 8,
+	COPY_END = 4096,  /* bytes at each end of a file by which a copy is known */
 	REFUSED_TOLD = 5, /* files and directories that cannot be read, one by one */
 };
 
@@ -29,6 +30,7 @@ struct found_file {
 	char *name;
 	dev_t dev; /* with .ino, the identity of the file */
 	ino_t ino; /* 0: not known */
+	off_t bytes;
 };
 
 /* The files found so far. nftw() has no argument for its function. */
@@ -41,7 +43,12 @@ static struct found {
 /* Adds a file. @st is NULL if there is none. Returns 0 or -1. */
 static int file_add(const char *name, const struct stat *st)
 {
-	struct found_file file = { .dev = st ? st->st_dev : 0, .ino = st ? st->st_ino : 0 };
+	struct found_file file = {};
+
+	if (st)
+		file = (struct found_file){ .dev = st->st_dev,
+					    .ino = st->st_ino,
+					    .bytes = st->st_size };
 
 	if (list_reserve((void **)&found.list, &found.cap, found.n, sizeof(*found.list)))
 		return -1;
@@ -127,24 +134,58 @@ static int directory_add(const char *name, struct reason *why)
 	return 0;
 }
 
-/* The file before @list[@i] that is the same file, or NULL. */
+/* Reads the first and the last bytes of @f. Returns their number, or 0 if they cannot be read. */
+static ssize_t ends_read(const struct found_file *f, char ret_ends[2 * COPY_END])
+{
+	int fd = open(f->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t n, more = 0;
+
+	if (fd < 0)
+		return 0;
+	n = pread(fd, ret_ends, COPY_END, 0);
+	if (n == COPY_END)
+		more = pread(fd, ret_ends + n, COPY_END, f->bytes - COPY_END);
+	close(fd);
+	return n < 0 || more < 0 ? 0 : n + more;
+}
+
+/* Whether @b is a copy of @a: their ends, which tell when the recording began and what it has, are
+ * equal. */
+static bool is_copy(const struct found_file *a, const struct found_file *b)
+{
+	char ends[2][2 * COPY_END];
+	ssize_t n;
+
+	if (!a->ino || !b->ino || a->bytes != b->bytes)
+		return false;
+	n = ends_read(a, ends[0]);
+	return n && ends_read(b, ends[1]) == n && !memcmp(ends[0], ends[1], n);
+}
+
+/* The file before @list[@i] that is the same file or has a copy of its records, or NULL. */
 static const struct found_file *same_before(size_t i)
 {
-	const struct found_file *f = &found.list[i];
+	const struct found_file *f = &found.list[i], *other;
 
-	for (size_t j = 0; j < i && f->ino; j++)
-		if (found.list[j].ino == f->ino && found.list[j].dev == f->dev)
-			return &found.list[j];
+	for (size_t j = 0; j < i && f->ino; j++) {
+		other = &found.list[j];
+		if ((other->ino == f->ino && other->dev == f->dev) || is_copy(other, f))
+			return other;
+	}
 	return NULL;
 }
 
-static void same_tell(const char *first, const char *name)
+static void same_tell(const struct found_file *first, const struct found_file *f)
 {
 	char safe[TEXT_SAFE_CAP(200)], safe_first[TEXT_SAFE_CAP(200)];
+	bool is_one = first->ino == f->ino && first->dev == f->dev;
 
-	text_safe_n(safe, sizeof(safe), name, strnlen(name, 200));
-	text_safe_n(safe_first, sizeof(safe_first), first, strnlen(first, 200));
-	cmd_say("'%s' and '%s' are the same file, and count once", safe_first, safe);
+	text_safe_n(safe, sizeof(safe), f->name, strnlen(f->name, 200));
+	text_safe_n(safe_first, sizeof(safe_first), first->name, strnlen(first->name, 200));
+	if (is_one)
+		cmd_say("'%s' and '%s' are the same file, and count once", safe_first, safe);
+	else
+		cmd_say("'%s' is a copy of '%s', and they count once", safe, safe_first);
 }
 
 /* Gives @o the names that were found, one for each file. Returns 0 or -1. */
@@ -156,7 +197,7 @@ static int names_take(struct explain_cmd *o)
 	for (size_t i = 0; i < found.n; i++) {
 		first = o->files ? same_before(i) : NULL;
 		if (first)
-			same_tell(first->name, found.list[i].name);
+			same_tell(first, &found.list[i]);
 		if (first || !o->files)
 			free(found.list[i].name);
 		else

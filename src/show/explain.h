@@ -40,6 +40,10 @@ char *explain_answer(const struct explain_view *v);
 enum { EXPLAIN_OPENING = 2 };
 char *explain_opening(const struct explain_view *v, int i);
 
+/* What was lost, "in @where"; raw. The caller frees the result; NULL if nothing was lost, or out of
+ * memory. */
+char *explain_lost(const struct explain *e, const char *where);
+
 /* The @i-th thing that the recording does not tell, or NULL if there is no more. Raw, for
  * free(). */
 char *explain_missing(const struct explain *e, size_t i);

@@ -464,18 +464,34 @@ static void put_missing(struct explain_out *t)
 	text_put(&t->out, "%s", paint(t, PLAIN));
 }
 
+char *explain_lost(const struct explain *e, const char *where)
+{
+	uint64_t names = e->lost_names, events = e->lost - names;
+	char *text, names_text[64] = "", share[64] = "";
+	int n = -1;
+
+	if (names)
+		snprintf(names_text, sizeof(names_text), "the name%s of %s file%s",
+			 text_plural(names), text_count(names).s, text_plural(names));
+	if (events && !e->is_recorded_unknown)
+		text_share(share, sizeof(share), events, events + e->recorded);
+	if (events)
+		n = asprintf(&text, "doubtful: %s event%s lost%s%s%s%s in %s", text_count(events).s,
+			     text_plural(events), *share ? " " : "", share, names ? ", and " : "",
+			     names_text, where);
+	else if (names)
+		n = asprintf(&text, "%s %s lost in %s", names_text, names == 1 ? "was" : "were",
+			     where);
+	return n < 0 ? NULL : text;
+}
+
 static void put_lost(struct explain_out *t)
 {
 	const struct explain *e = t->v->e;
 	char *text;
 
 	if (e->lost)
-		put_owned(t,
-			  asprintf(&text, "doubtful: %s event%s lost in %s", text_count(e->lost).s,
-				   e->lost == 1 ? " was" : "s were", e->name) < 0
-				  ? NULL
-				  : text,
-			  0, 2);
+		put_owned(t, explain_lost(e, e->name), 0, 2);
 	if (e->is_cut_off)
 		put_owned(t,
 			  asprintf(&text, "doubtful: %s is cut off or damaged", e->name) < 0 ? NULL

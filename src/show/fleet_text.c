@@ -223,14 +223,9 @@ static void put_missing(struct fleet_out *t)
 static void put_doubts(struct fleet_out *t)
 {
 	const struct explain *e = &t->v->f->sums;
-	char *text;
 
-	if (!e->lost)
-		return;
-	if (asprintf(&text, "doubtful: %s event%s lost in these recordings", text_count(e->lost).s,
-		     e->lost == 1 ? " was" : "s were") < 0)
-		text = NULL;
-	put_owned(t, text, 0, 2);
+	if (e->lost)
+		put_owned(t, explain_lost(e, "these recordings"), 0, 2);
 }
 
 int fleet_text(FILE *f, const struct fleet_view *v)

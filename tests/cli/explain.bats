@@ -149,21 +149,38 @@ hosts_make() { # DIR: the hosts db1 to db23 with models A, B and C; fsyncs are s
 	[[ $output == *"These recordings have no matching execs."* ]]
 }
 
-@test "explain: a recording with two names counts once" {
+@test "explain: what is lost is told with its share" {
+	cd "$tmp"
+	"$made/records" -h db1 1.ios 3001
+	"$made/records" -h db2 2.ios 307
+	expect 0 explain 1.ios 'any>p90'
+	[[ $output == "doubtful: 11 events lost of 3,313 (0.33 %) in 1.ios"$'\n'* ]]
+	expect 0 explain 1.ios 2.ios 'any>p90'
+	[[ $output == "doubtful: 22 events lost of 3,662 (0.6 %) in these recordings"$'\n'* ]]
+	expect 0 explain --to 1 1.ios 'any>p90' # only the whole has a number of events
+	[[ $output == "doubtful: 11 events lost in 1.ios"$'\n'* ]]
+}
+
+@test "explain: a recording with two names, or a copy of it, counts once" {
 	cd "$tmp"
 	mkdir day
 	"$made/records" -h db1 day/1.ios 101
 	"$made/records" -h db2 day/2.ios 103
 	ln day/1.ios day/3.ios
+	cp day/2.ios day/4.ios
 	expect 0 explain -j day day/2.ios ./day 'any>p90'
 	json '.count == 204 and .recordings == 2'
 	[[ $stderr == *"'day/1.ios' and 'day/3.ios' are the same file, and count once"* ]]
+	[[ $stderr == *"'day/4.ios' is a copy of 'day/2.ios', and they count once"* ]]
 	[[ $stderr == *"'day/2.ios' and './day/2.ios' are the same file, and count once"* ]]
 	expect 0 explain day/1.ios day/3.ios 'any>p90' # one is left, and explained as one
 	[[ $output == *"101 operations"* ]]
 	cp day/1.ios day/4.ios
 	expect 0 explain -j day/1.ios day/4.ios 'any>p90'
-	json '.count == 202'
+	json '.schema == "iostrata.explain/1" and .count == 101'
+	"$made/records" -h db1 day/5.ios 107 # another one
+	expect 0 explain -j day/1.ios day/5.ios 'any>p90'
+	json '.count == 208'
 }
 
 @test "explain: Ctrl-C ends the scan of a directory" {
