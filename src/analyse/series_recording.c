@@ -297,14 +297,6 @@ static char *text_copy(const char *text)
 	return text ? strdup(text) : NULL;
 }
 
-/* Whether a recording was made by `record -- CMD`. */
-static bool is_of_command(const char *options)
-{
-	size_t len = options ? strlen(options) : 0;
-
-	return len >= 2 && !strcmp(options + len - 2, "--");
-}
-
 static void describe(struct series *s, const struct recording *rec)
 {
 	const struct header *h = &rec->header;
@@ -314,7 +306,7 @@ static void describe(struct series *s, const struct recording *rec)
 	s->options = text_copy(h->options);
 	s->machine = h->machine;
 	s->began_ns = h->realtime_ns;
-	s->of_command = is_of_command(h->options);
+	s->of_command = h->command;
 	s->is_recording = true;
 	s->has_ops = h->has_ops;
 	s->has_requests = h->has_requests;

@@ -312,14 +312,15 @@ static int options_parse(const json_t *argv, char **ret_options, char **ret_comm
 		return n ? -ENOMEM : 0;
 	for (size_t i = 1; i < n; i++) { /* the first is the command */
 		word = json_string_value(json_array_get(argv, i));
+		if (word && !strcmp(word, "--")) {
+			command = json_string_value(json_array_get(argv, i + 1));
+			fprintf(f, "%s-- CMD", ftell(f) > 0 ? " " : "");
+			break;
+		}
 		if (word && is_output(word, &next))
 			i += next;
 		else if (word)
 			fprintf(f, "%s%s", ftell(f) > 0 ? " " : "", word);
-		if (word && !strcmp(word, "--")) {
-			command = json_string_value(json_array_get(argv, i + 1));
-			break;
-		}
 	}
 	if (command)
 		*ret_command = strdup(command);

@@ -47,7 +47,7 @@ struct header {
 	char *command; /* the name behind "--": a command was recorded; NULL: none, or not known */
 	char *argv;    /* the command line, a list in JSON; NULL: not known */
 	/* the options of the command line, without the name of the recording and without the words
-	 * of a command, but with its "--", or NULL if not known */
+	 * of a command, for which "-- CMD" stands, or NULL if not known */
 	char *options;
 	enum machine machine;                        /* the architecture of system call numbers */
 	char *stratum[ST_N], *missing[MISSING_IN_N]; /* why a stratum or figure was not measured;

@@ -272,8 +272,10 @@ static void status_print(const struct waiting *list, size_t n)
 		text_safe(safe, sizeof(safe), list[i].name);
 		printf("%s: %s failed call%s", safe, text_count(list[i].calls).s,
 		       text_plural(list[i].calls));
-		if (list[i].calls)
+		if (list[i].calls && ago)
 			printf(", the last one %s ago", text_ns(ago * NS_PER_S).s);
+		else if (list[i].calls)
+			printf(", the last one less than a second ago");
 		printf("\n");
 	}
 }

@@ -460,12 +460,14 @@ static void put_notes(struct page_out *out, char *notes)
 {
 	const struct snapshot *sn = out->p->sn;
 	struct text_out *o = &out->o;
-	bool lost = lost_sum(sn->lost, sn->missed);
+	uint64_t lost = lost_sum(sn->lost, sn->missed);
 
-	text_put(o,
-		 lost ? "<details class=\"losses lost\" open><summary>some events were lost: the "
-			"figures are not complete</summary>"
-		      : "<details class=losses open><summary>nothing lost</summary>");
+	if (lost > sn->lost[LOST_NAMES])
+		text_put(o, "<details class=\"losses lost\" open><summary>some events were lost: "
+			    "the figures are not complete</summary>");
+	else
+		text_put(o, "<details class=losses open><summary>%s</summary>",
+			 lost ? "names of some files were lost" : "nothing lost");
 	text_put(o, "<ul class=notes id=notes>\n");
 	if (*notes)
 		put_items(o, notes);

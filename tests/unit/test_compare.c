@@ -141,7 +141,7 @@ static void intervals_are_joined(void **state)
 	for (unsigned int i = 0; i < s.intervals; i++)
 		lengths += s.length_ns[i];
 	assert_int_equal(lengths, s.duration_ns);
-	assert_string_equal(s.options, "-d vda --");
+	assert_string_equal(s.options, "-d vda -- CMD");
 	assert_int_equal(series_join(&s, 1), 0);
 	assert_int_equal(s.intervals, 1);
 	assert_int_equal(s.length_ns[0], s.duration_ns);
