@@ -353,16 +353,28 @@ static void put_answer(struct text_view *t)
 	free(answer);
 }
 
-/* Rows that are not shown. */
+/* Rows that are not shown, and how many of these are too small to be judged. */
 static void put_hidden(struct text_view *t)
 {
-	size_t n = 0;
+	enum figure number = compare_is_of_commands(t->c) ? FIG_COUNT : FIG_RATE;
+	size_t n = 0, small = 0;
 
-	for (size_t i = 0; i < t->c->n_rows; i++)
-		n += !row_is_told(&t->c->rows[i]);
-	if (n && !t->v->detail && t->c->method != COMPARE_NONE)
-		text_put(&t->out, "\n%zu row%s without a shown difference; -v shows all figures\n",
-			 n, text_plural(n));
+	for (size_t i = 0; i < t->c->n_rows; i++) {
+		const struct compare_row *row = &t->c->rows[i];
+		const struct compare_figure *f = &row->figures[number];
+
+		if (row_is_told(row))
+			continue;
+		n++;
+		small += f->tested && f->verdict == VERDICT_NONE;
+	}
+	if (!n || t->v->detail || t->c->method == COMPARE_NONE)
+		return;
+	text_put(&t->out, "\n%zu row%s without a shown difference; -v shows all figures\n", n,
+		 text_plural(n));
+	if (small)
+		text_put(&t->out, "%zu of these %s below 1 %% of a run: %s number is not judged\n",
+			 small, small == 1 ? "is" : "are", small == 1 ? "its" : "their");
 }
 
 int compare_text(FILE *f, const struct compare_view *v)

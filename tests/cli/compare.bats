@@ -46,6 +46,9 @@ joined() {
 	# only what is told, unless all is asked for
 	not grep -q '^write on ext4' "$tmp/out"
 	grep -qE '^[0-9]+ rows without a shown difference; -v shows all figures$' "$tmp/out"
+	not grep -q 'not judged' "$tmp/out"
+	expect 0 compare --by file --base "$made/old-*.ios" --new "$made/new-*.ios"
+	grep -qE '^[0-9]+ of these are below 1 % of a run: their number is not judged$' <<<"$output"
 	expect 0 compare -v --base "$made/old-*.ios" --new "$made/new-*.ios"
 	echo "$output" >"$tmp/out"
 	fits_80_columns "$tmp/out"
