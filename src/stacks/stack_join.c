@@ -52,31 +52,43 @@ static void key_text(char *dst, size_t cap, const struct stack *s, enum by_key b
 		stack_frame_text(dst, cap, f, by == BY_LINE ? FRAME_LINE : FRAME_LIBRARY);
 }
 
-/* Two numbers of a text, for a key. */
-static void key_set(unsigned long long by[2], const char *text)
-{
-	unsigned long long a = 0xcbf29ce484222325ULL, b = 5381;
+/* Two numbers of texts, for a key. */
+struct key {
+	unsigned long long a, b;
+};
 
+static void key_add(struct key *k, const char *text)
+{
 	for (const char *c = text; *c; c++) {
-		a = (a ^ (unsigned char)*c) * 0x100000001b3ULL;
-		b = b * 33 + (unsigned char)*c;
+		k->a = (k->a ^ (unsigned char)*c) * 0x100000001b3ULL;
+		k->b = k->b * 33 + (unsigned char)*c;
 	}
-	by[0] = a;
-	by[1] = b | 1;
 }
 
-static int row_key(struct op_row *r, const char *text)
+/* @rest: the frames for which the text has no room, or NULL. */
+static int row_key(struct op_row *r, const char *text, const struct stack *rest)
 {
+	struct key k = { .a = 0xcbf29ce484222325ULL, .b = 5381 };
+	char frame[KEY_TEXT];
+
 	free(r->by);
 	r->by = strdup(text);
-	key_set(r->key.by, text);
+	key_add(&k, text);
+	for (unsigned int i = 0; rest && i < rest->n; i++) {
+		stack_frame_text(frame, sizeof(frame), rest->frames[i], FRAME_NAME);
+		key_add(&k, frame);
+	}
+	r->key.by[0] = k.a;
+	r->key.by[1] = k.b | 1;
 	return r->by ? 0 : -ENOMEM;
 }
 
 /* Gives the rows made of stacks their keys. */
 static int stacks_key(struct stacks *s, enum by_key by)
 {
+	const struct stack *stack;
 	char text[KEY_TEXT];
+	bool is_cut;
 	int err = 0;
 
 	for (size_t i = 0; i < s->n_ops && !err; i++) {
@@ -84,8 +96,10 @@ static int stacks_key(struct stacks *s, enum by_key by)
 
 		if (!number || number > s->n)
 			continue;
-		key_text(text, sizeof(text), &s->stacks[number - 1], by);
-		err = row_key(&s->ops[i], text);
+		stack = &s->stacks[number - 1];
+		key_text(text, sizeof(text), stack, by);
+		is_cut = by == BY_STACK && strlen(text) == sizeof(text) - 1;
+		err = row_key(&s->ops[i], text, is_cut ? stack : NULL);
 	}
 	return err;
 }
@@ -108,7 +122,7 @@ int stack_join(struct snapshot *sn, enum by_key by)
 	for (size_t i = 0; i < old.n_ops && !err; i++) {
 		if (has_stacks(&old.ops[i]))
 			continue;
-		err = old.ops[i].key.op < OP_N ? row_key(&old.ops[i], "(no stack)") : 0;
+		err = old.ops[i].key.op < OP_N ? row_key(&old.ops[i], "(no stack)", NULL) : 0;
 		sn->ops[out++] = old.ops[i];
 		old.ops[i] = (struct op_row){};
 	}

@@ -883,6 +883,34 @@ static char *text_of(const struct snapshot *sn, bool folded)
 	return text;
 }
 
+/* Stacks whose texts are too long to be whole differ by their innermost frames, too. */
+static void rows_by_long_stacks(void **state)
+{
+	char name[9000] = {};
+	const struct stack_frame outer = { .function = name };
+	const struct stack_frame inner[2] = { { .function = (char *)"save_rows" },
+					      { .function = (char *)"save_index" } };
+	struct snapshot sn = { .stacks = calloc(1, sizeof(*sn.stacks)) };
+	struct stacks *s = sn.stacks;
+
+	(void)state;
+	memset(name, 'x', sizeof(name) - 1);
+	s->n = s->n_ops = 3;
+	s->stacks = calloc(3, sizeof(*s->stacks));
+	s->ops = calloc(3, sizeof(*s->ops));
+	for (int i = 0; i < 3; i++) {
+		s->stacks[i] = (struct stack){ .frames = calloc(2, sizeof(void *)), .n = 2 };
+		s->stacks[i].frames[0] = &inner[i / 2];
+		s->stacks[i].frames[1] = &outer;
+		s->ops[i] = (struct op_row){ .key.op = OP_WRITE, .count = 7 + i };
+		s->ops[i].key.by[0] = i + 1;
+	}
+	assert_int_equal(stack_join(&sn, BY_STACK), 0);
+	assert_int_equal(sn.n_ops, 2);
+	assert_int_equal(sn.ops[0].count + 10 * sn.ops[1].count, 7 + 8 + 10 * 9);
+	snapshot_free(&sn);
+}
+
 static void text_of_stacks(void **state)
 {
 	unsigned int number;
@@ -1423,6 +1451,7 @@ int main(void)
 		cmocka_unit_test(own_code_is_known),
 		cmocka_unit_test(a_pool_worker_has_no_caller),
 		cmocka_unit_test(rows_by_function),
+		cmocka_unit_test(rows_by_long_stacks),
 		cmocka_unit_test(samples_have_no_bias),
 		cmocka_unit_test(text_of_stacks),
 		cmocka_unit_test(a_recording_has_stacks),
