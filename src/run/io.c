@@ -197,7 +197,8 @@ static void say_children(const struct io_run *io)
 	if (io->run.keyboard)
 		return;
 	if (!io->children && io->had_children)
-		cmd_say("process %u had children; --children traces later ones", lists->pids[0]);
+		cmd_say("process %u had children, which have ended: --children traces new ones",
+			lists->pids[0]);
 	if (!io->children)
 		return;
 	if (lists->n_pids == 1)
