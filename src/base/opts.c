@@ -656,6 +656,18 @@ static int split_command(struct parse *p, int argc, char **argv)
 	return argc;
 }
 
+/* The hint is the first example of the command. */
+static int argument_missing(struct parse *p, const struct opt *argument)
+{
+	const struct opt_example *example = p->t->examples;
+	char hint[sizeof(p->res->hint)];
+
+	if (!example || !example->command)
+		return fail(p, NULL, "%s is missing", argument->arg);
+	snprintf(hint, sizeof(hint), "for example: %s", example->command);
+	return fail(p, hint, "%s is missing", argument->arg);
+}
+
 /* The argument after one with many values has taken no value so far: it takes the last one. */
 static int last_taken(struct parse *p)
 {
@@ -665,7 +677,7 @@ static int last_taken(struct parse *p)
 		return 0;
 	p->next_arg++;
 	if (p->res->n_rest < 2)
-		return fail(p, NULL, "%s is missing", p->next_arg->arg);
+		return argument_missing(p, p->next_arg);
 	return store(p, p->next_arg++, 0, p->res->rest[--p->res->n_rest]);
 }
 
@@ -674,7 +686,7 @@ static int check_command(struct parse *p)
 	const struct opt *a = p->next_arg;
 
 	if (a && a->arg && a->required && !p->res->n_rest)
-		return fail(p, NULL, "%s is missing", a->arg);
+		return argument_missing(p, a);
 	if (!p->res->command)
 		return 0;
 	if (!p->t->command)

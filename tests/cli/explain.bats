@@ -142,7 +142,7 @@ hosts_make() { # DIR: the hosts db1 to db23 with models A, B and C; fsyncs are s
 	expect 0 explain day/[1-6].ios day/1.ios.old 'fsync>p99' # one without models
 	[[ $output == *"not in all of these recordings: disk models, "* ]]
 	expect 2 explain day
-	says "CONDITION is missing"
+	says "CONDITION is missing" "for example: iostrata explain trace.ios 'fsync>p99'"
 	expect 2 explain 'fsync>p99' day
 	says "'fsync>p99' is a condition: FILE stands before it"
 	expect 0 explain day/[1-6].ios 'exec>1s'
