@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "analyse/stats.h"
 #include "base/reason.h"
 #include "base/text.h"
+#include "capture/catalog.h"
 #include "capture/writer.h"
 #include "cmd/compare_inputs.h"
 #include "show/compare.h"
@@ -98,6 +100,7 @@ static struct series_cell whole(const struct series *s, const struct series_row 
 		const struct series_cell *c = &row->cells[i];
 
 		sum.count += c->count;
+		sum.samples += c->samples;
 		sum.errors += c->errors;
 		sum.bytes += c->bytes;
 		sum.total_ns += c->total_ns;
@@ -1031,9 +1034,170 @@ static void times_of_day(void **state)
 	assert_int_equal(compare_clock_after(20 * day + 45000 * s, 45000 * s), 0);
 }
 
+/* Names of callers: two functions in one library, and a stack that was cut. */
+static void callers_name(struct writer *w)
+{
+	static const char *const functions[] = { "save_rows\0store.c", "save_index\0store.c" };
+	const uint8_t first[] = { 1, 0, 0, 0 }, second[] = { 2, 0, 0, 0 };
+
+	name_put(w, (struct stored_name){ NAME_CODE, 1, 0, 0, 0, 0 }, "store", 5);
+	name_put(w, (struct stored_name){ NAME_FRAME, 1, 1, 16, 10, 0 }, functions[0], 17);
+	name_put(w, (struct stored_name){ NAME_FRAME, 2, 1, 32, 20, 0 }, functions[1], 18);
+	name_put(w, (struct stored_name){ NAME_FRAME, 3, 1, 48, 0, 0 }, "", 0);
+	name_put(w, (struct stored_name){ NAME_STACK, 1, STACK_WHOLE, 0, 0, 0 }, (char *)first, 4);
+	name_put(w, (struct stored_name){ NAME_STACK, 2, STACK_WHOLE, 0, 0, 0 }, (char *)second, 4);
+	name_put(w, (struct stored_name){ NAME_STACK, 3, STACK_NOT_READY, 0, 0, 0 }, "", 0);
+	name_put(w, (struct stored_name){ NAME_STACK, 4, STACK_WHOLE, 0, 0, 0 }, "\x03\0\0", 4);
+}
+
+static void stacks_put(struct writer *w, int n, struct stored_stack s)
+{
+	s.owner = 1;
+	s.fs = STORED_FS_FIRST;
+	s.strata[ST_FS] = 750;
+	s.strata[ST_DEVICE] = 250;
+	for (int i = 0; i < n; i++) {
+		s.start_ns = 2000 + i;
+		writer_stack(w, &s, 1000);
+	}
+}
+
+static int own_innermost(void *arg, const struct catalog *c, const struct catalog_stack *s)
+{
+	(void)arg;
+	(void)c;
+	return s->n ? 0 : -1;
+}
+
+/* A recording with stacks, by @by; the second function has a quarter of the stacks. */
+static void callers_read(struct series *s, enum by_key by, uint64_t threshold, uint64_t lost)
+{
+	const struct series_conf conf = { .by = by, .own_frame = own_innermost };
+	static const char with_stacks[] = "{\"kernel\":\"6.1\",\"host\":\"a\",\"ops\":true,"
+					  "\"monotonic_ns\":1000,\"stacks\":true}";
+	struct writer w = {};
+	struct reason why;
+	FILE *f = tmpfile();
+	char end[128];
+
+	assert_int_equal(writer_begin(&w, fileno(f), with_stacks), 0);
+	name_put(&w, (struct stored_name){ NAME_FS, STORED_FS_FIRST, ~0U, 0, 0, 0 }, "ext4", 4);
+	name_put(&w, (struct stored_name){ NAME_THREAD, 1, 100, 101, 42, 0 }, "one", 3);
+	for (int i = 0; i < 7; i++)
+		op_put(&w, 2000 + i, OP_AIO, 0, 10, 20);
+	op_put(&w, 2100, OP_FSYNC, 0, 10, 20); /* its stack counts, or none was taken */
+	stacks_put(&w, 101, (struct stored_stack){ .kind = OP_FSYNC, .stack = 1 });
+	stacks_put(&w, 22,
+		   (struct stored_stack){
+			   .kind = OP_WRITE, .stack = 2, .ret = 100, .threshold_ns = threshold });
+	stacks_put(&w, 2,
+		   (struct stored_stack){
+			   .kind = OP_WRITE, .stack = 2, .ret = -EIO, .threshold_ns = threshold });
+	stacks_put(&w, 5, (struct stored_stack){ .kind = OP_FSYNC, .stack = 3 });
+	stacks_put(&w, 3, (struct stored_stack){ .kind = OP_FSYNC, .stack = 4 });
+	stacks_put(&w, 2, (struct stored_stack){ .kind = OP_FSYNC, .stack = 99 });
+	stacks_put(&w, 11, (struct stored_stack){ .kind = OP_AIO, .stack = 1 });
+	writer_flush(&w);
+	callers_name(&w);
+	writer_close(&w);
+	snprintf(end, sizeof(end), "{\"duration_ns\":5000,\"stacks_lost\":%llu}",
+		 (unsigned long long)lost);
+	assert_true(writer_end(&w, end));
+	writer_done(&w);
+	rewind(f);
+	*s = (struct series){};
+	assert_int_equal(series_read(s, f, "made", &conf, &why), 0);
+	fclose(f);
+}
+
+/* The sums of a row; all 0 if there is none. */
+static struct series_cell row_by(const struct series *s, const char *what, const char *by)
+{
+	for (size_t i = 0; i < s->n_rows; i++)
+		if (!strcmp(s->rows[i].key.what, what) && !strcmp(s->rows[i].key.by, by))
+			return whole(s, &s->rows[i]);
+	return (struct series_cell){};
+}
+
+/* A stack counts for as many operations as it stands for; others than those of stacks stay. */
+static void rows_by_caller(void **state)
+{
+	struct series_cell c;
+	struct series s;
+
+	(void)state;
+	callers_read(&s, BY_FUNCTION, 1500, 3);
+	assert_true(s.is_estimated);
+	assert_int_equal(s.stacks_lost, 3);
+	c = row_by(&s, "fsync", "save_rows");
+	assert_int_equal(c.count, 101);
+	assert_int_equal(c.total_ns, 101000);
+	c = row_by(&s, "write", "save_index");
+	assert_int_equal(c.count, 36); /* 24 stacks for one and a half each */
+	assert_int_equal(c.samples, 24);
+	assert_int_equal(c.total_ns, 36000);
+	assert_int_equal(c.strata[ST_DEVICE], 24 * 375);
+	assert_int_equal(c.strata[ST_FS], 24 * 1125);
+	assert_int_equal(c.bytes, 22 * 150);
+	assert_int_equal(c.errors, 3);
+	assert_int_equal(c.hist.cap, 36);
+	assert_int_equal(row_by(&s, "fsync", "(caller unknown)").count, 7);
+	assert_int_equal(row_by(&s, "fsync", "0x30 [store]").count, 3);
+	assert_int_equal(row_by(&s, "aio", "(no stack)").count, 7);
+	assert_int_equal(row_by(&s, "aio", "save_rows").count, 0);
+	series_done(&s);
+	callers_read(&s, BY_LINE, 0, 0);
+	assert_false(s.is_estimated);
+	assert_int_equal(row_by(&s, "fsync", "save_rows (store.c:10)").count, 101);
+	series_done(&s);
+	callers_read(&s, BY_LIBRARY, 0, 0);
+	assert_int_equal(row_by(&s, "fsync", "store").count, 104);
+	series_done(&s);
+}
+
+/* That figures by caller are estimates is told, and of which side. */
+static void estimates_by_caller_are_told(void **state)
+{
+	static const struct {
+		uint64_t threshold[SIDES];
+		const char *told;
+	} cases[] = {
+		{ { 1500, 1500 }, "estimated from the user stacks that were taken" },
+		{ { 1500, 0 }, "were taken, in base only" },
+		{ { 0, 1500 }, "were taken, in new only" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct series runs[SIDES];
+		struct compare c = {};
+		bool told = false, lost = false;
+
+		for (int side = 0; side < SIDES; side++) {
+			callers_read(&runs[side], BY_FUNCTION, cases[i].threshold[side], 3);
+			assert_int_equal(series_join(&runs[side], 1), 0);
+			c.runs[side] = &runs[side];
+			c.n_runs[side] = 1;
+		}
+		assert_int_equal(compare_runs(&c, NULL), 0);
+		for (size_t d = 0; d < c.n_doubts; d++) {
+			size_t len = strlen(c.doubts[d]), end = strlen(cases[i].told);
+
+			told |= len >= end && !strcmp(c.doubts[d] + len - end, cases[i].told);
+			lost |= !strcmp(c.doubts[d], "6 user stacks were lost");
+		}
+		assert_true(told && lost);
+		compare_done(&c);
+		for (int side = 0; side < SIDES; side++)
+			series_done(&runs[side]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_by_caller),
+		cmocka_unit_test(estimates_by_caller_are_told),
 		cmocka_unit_test(intervals_are_joined),
 		cmocka_unit_test(parts_are_read),
 		cmocka_unit_test(keys_have_a_limit),

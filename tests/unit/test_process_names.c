@@ -190,6 +190,10 @@ static void hostile_code_of_python(void **state)
 	put(0x1800 + 16, ~0ULL);
 	assert_true(code_named(4, &name));
 	assert_int_equal(name.line, 0);
+	code_is();
+	type_is(TYPE_BYTES, "list");
+	assert_true(code_named(4, &name));
+	assert_int_equal(name.line, 0);
 	assert_false(python_code_name(STACK_PYTHON_FRAME(7, (uint64_t)BASE + CODE, 4), memory_read,
 				      NULL, &name));
 }

@@ -404,6 +404,106 @@ static void a_file_with_tables_at_one_place(void **state)
 	close(fd);
 }
 
+/* A library with the symbols of Python, loaded at an address other than its place. */
+struct python_elf {
+	Elf64_Ehdr head;
+	Elf64_Phdr segment;
+	Elf64_Shdr sections[3];
+	Elf64_Sym symbols[5];
+	char names[128];
+	uint64_t version;
+};
+
+enum { PYTHON_AT = 0x400000, RUN_AT = PYTHON_AT + 0x40, RUN_LEN = 0x123 };
+
+static void python_elf_fill(struct python_elf *e, uint64_t version)
+{
+	static const char names[] = "\0_PyEval_EvalFrameDefault\0_PyRuntime\0Py_Version\0"
+				    "_Py_MergeZeroLocalRefcount";
+
+	*e = (struct python_elf){
+		.head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			  .e_type = ET_DYN,
+			  .e_machine = EM_X86_64,
+			  .e_version = EV_CURRENT,
+			  .e_phoff = offsetof(struct python_elf, segment),
+			  .e_shoff = offsetof(struct python_elf, sections),
+			  .e_ehsize = sizeof(Elf64_Ehdr),
+			  .e_phentsize = sizeof(Elf64_Phdr),
+			  .e_phnum = 1,
+			  .e_shentsize = sizeof(Elf64_Shdr),
+			  .e_shnum = 3 },
+		.segment = { .p_type = PT_LOAD,
+			     .p_offset = 8,
+			     .p_vaddr = PYTHON_AT + 8,
+			     .p_filesz = sizeof(*e) - 8 },
+		.sections = { [1] = { .sh_type = SHT_DYNSYM,
+				      .sh_link = 2,
+				      .sh_offset = offsetof(struct python_elf, symbols),
+				      .sh_size = sizeof(e->symbols),
+				      .sh_entsize = sizeof(Elf64_Sym) },
+			      [2] = { .sh_type = SHT_STRTAB,
+				      .sh_offset = offsetof(struct python_elf, names),
+				      .sh_size = sizeof(e->names) } },
+		.symbols = { [1] = { .st_name = 1,
+				     .st_shndx = 1,
+				     .st_value = RUN_AT,
+				     .st_size = RUN_LEN },
+			     [2] = { .st_name = 26, .st_shndx = 1, .st_value = PYTHON_AT + 8 },
+			     [3] = { .st_name = 37,
+				     .st_shndx = 1,
+				     .st_value =
+					     PYTHON_AT + offsetof(struct python_elf, version) } },
+		.version = version,
+	};
+	memcpy(e->names, names, sizeof(names));
+}
+
+static struct unwind_python python_in(const struct python_elf *e)
+{
+	int fd = memfd_create("python", MFD_CLOEXEC);
+	struct unwind_python python;
+
+	assert_int_equal(write(fd, e, sizeof(*e)), sizeof(*e));
+	python_file_find(fd, &python);
+	close(fd);
+	return python;
+}
+
+/* Where Python runs code, by what a library exports. */
+static void python_in_a_file(void **state)
+{
+	static const struct {
+		uint64_t hex;
+		unsigned int version;
+	} all[] = { { 0x030b02f0, PYTHON_3_11 },
+		    { 0x030c01f0, PYTHON_3_12 },
+		    { 0x030d00f0, PYTHON_3_13 },
+		    { 0x030a00f0, PYTHON_UNKNOWN },
+		    { 0x040b00f0, PYTHON_UNKNOWN } };
+	struct unwind_python python;
+	struct python_elf e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		python_elf_fill(&e, all[i].hex);
+		python = python_in(&e);
+		assert_int_equal(python.from, RUN_AT - PYTHON_AT);
+		assert_int_equal(python.to, RUN_AT - PYTHON_AT + RUN_LEN);
+		assert_int_equal(python.runtime, 8);
+		assert_int_equal(python.version, all[i].version);
+	}
+	/* a build without the interpreter's lock has other objects */
+	python_elf_fill(&e, 0x030d00f0);
+	e.symbols[4] = e.symbols[2];
+	e.symbols[4].st_name = 48;
+	assert_int_equal(python_in(&e).version, PYTHON_UNKNOWN);
+	/* a program that only uses them */
+	python_elf_fill(&e, 0x030d00f0);
+	e.symbols[1].st_shndx = SHN_UNDEF;
+	assert_int_equal(python_in(&e).to, 0);
+}
+
 static int file_with(const void *data, size_t len)
 {
 	int fd = memfd_create("elf", MFD_CLOEXEC);
@@ -549,6 +649,25 @@ static void on_forged(void *arg, const struct stack_table *t)
 	assert_int_equal(t->number, STACK_FILES - 1);
 	assert_int_equal(t->path[FRAME_TEXT - 1], '\0');
 	answers_taken++;
+}
+
+/* The files of a process that a command needs, too, have one table. */
+static void the_deputy_reads_a_file_once(void **state)
+{
+	const unsigned int self = getpid();
+	const struct stack_begin alone = { &self, 1, NULL }, both = { &self, 1, "/proc/self/exe" };
+	struct got once = {}, again = {};
+	struct stack_deputy d;
+
+	(void)state;
+	assert_int_equal(stack_deputy_start(&d, &alone), 0);
+	assert_int_equal(stack_deputy_wait_begin(&d, on_table, &once), 0);
+	stack_deputy_end(&d);
+	assert_int_equal(stack_deputy_start(&d, &both), 0);
+	assert_int_equal(stack_deputy_wait_begin(&d, on_table, &again), 0);
+	stack_deputy_end(&d);
+	assert_true(once.n > 1);
+	assert_int_equal(again.n, once.n);
 }
 
 /* A deputy reads hostile files. One that was taken over can neither number a file beyond the table,
@@ -1443,8 +1562,10 @@ int main(void)
 		cmocka_unit_test(the_end_of_a_goroutine),
 		cmocka_unit_test(the_key_of_a_file),
 		cmocka_unit_test(a_file_with_tables_at_one_place),
+		cmocka_unit_test(python_in_a_file),
 		cmocka_unit_test(hostile_files),
 		cmocka_unit_test(the_deputy),
+		cmocka_unit_test(the_deputy_reads_a_file_once),
 		cmocka_unit_test(a_deputy_that_was_taken_over_is_ended),
 		cmocka_unit_test(the_deputy_is_asked_too_much),
 		cmocka_unit_test(a_dead_deputy_has_no_names),
