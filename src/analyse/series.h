@@ -96,8 +96,9 @@ struct series {
 	double carry;       /* of rounded estimates */
 	struct caller_names callers;
 	size_t rows_cap;
-	struct series_index *index;     /* rows by id */
-	uint32_t recent[SERIES_RECENT]; /* by hash of an id: its row + 1; 0: none */
+	struct series_index *index; /* rows by id */
+	/* by hash of an id: one more than the number of the row found last, or 0 if none was */
+	uint32_t recent[SERIES_RECENT];
 };
 
 /* How recordings are read into a series. */
