@@ -72,7 +72,8 @@ completes_words() {
 @test "completion: values depend on the option" {
 	[[ $(words breakdown --by '' | xargs) == \
 		"pid tid comm file cgroup dev cache container server host client dir function line library stack" ]]
-	[[ $(words compare --by '' | xargs) == "pid tid comm file cgroup dev cache container server function line library" ]]
+	[[ $(words compare --by '' | xargs) == \
+		"pid tid comm file cgroup dev cache container server function line library" ]]
 	[[ $(words record --by '' | xargs) == "pid tid comm file cgroup dev cache container server dir" ]]
 	[[ $(words breakdown --op=read,wr) == --op=read,write ]]
 	[[ -z $(words breakdown --op read,rea) ]] # it is there already
