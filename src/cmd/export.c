@@ -49,6 +49,7 @@ struct export
 	int format, partition;
 	bool append, lean;
 	struct recorded_symbols symbols;
+	const struct frame_namer *namer;
 	char **files;
 	int n_files;
 };
@@ -201,7 +202,7 @@ static int dir_make(const struct export *e, struct reason *why)
 							    : "-o DIR must not exist yet");
 }
 
-static int to_parquet(struct export *e, FILE *none, struct reason *why)
+static int to_parquet(const struct export *e, FILE *none, struct reason *why)
 {
 	struct tables_conf conf = {
 		.dir = e->output,
@@ -221,7 +222,7 @@ static int to_parquet(struct export *e, FILE *none, struct reason *why)
 	return got < 0 ? -1 : got ? EXIT_FAILED : 0;
 }
 
-static int to_otf2(struct export *e, FILE *none, struct reason *why)
+static int to_otf2(const struct export *e, FILE *none, struct reason *why)
 {
 	const struct otf2_conf conf = { .dir = e->output, .lean = e->lean };
 	struct otf2_counts counts = {};
@@ -234,7 +235,7 @@ static int to_otf2(struct export *e, FILE *none, struct reason *why)
 	return got ? cmd_fail(why) : 0;
 }
 
-static int to_blktrace(struct export *e, FILE *f, struct reason *why)
+static int to_blktrace(const struct export *e, FILE *f, struct reason *why)
 {
 	struct blktrace_counts c;
 	int got = blktrace_export(f, e->files[0], e->output, &c, why);
@@ -262,7 +263,7 @@ static syscall_name_fn *calls_of(const struct export *e, FILE *f)
 	return syscall_names(machine);
 }
 
-static int to_chrome(struct export *e, FILE *f, struct reason *why)
+static int to_chrome(const struct export *e, FILE *f, struct reason *why)
 {
 	struct chrome_counts c;
 	char servers[64];
@@ -279,7 +280,7 @@ static int to_chrome(struct export *e, FILE *f, struct reason *why)
 /* speedscope loads this many beginnings and ends, some 25 MB, in seconds. */
 enum { SPEEDSCOPE_EVENTS = 600000 };
 
-static int to_speedscope(struct export *e, FILE *f, struct reason *why)
+static int to_speedscope(const struct export *e, FILE *f, struct reason *why)
 {
 	struct speedscope_counts c;
 	int got = speedscope_export(f, e->files[0], e->output, SPEEDSCOPE_EVENTS, calls_of(e, f),
@@ -299,11 +300,10 @@ static int to_speedscope(struct export *e, FILE *f, struct reason *why)
 	return got;
 }
 
-static int to_pprof(struct export *e, FILE *f, struct reason *why)
+static int to_pprof(const struct export *e, FILE *f, struct reason *why)
 {
 	struct pprof_counts c;
-	const struct pprof_conf conf = { f, e->files[0], e->output,
-					 recorded_symbols_namer(&e->symbols) };
+	const struct pprof_conf conf = { f, e->files[0], e->output, e->namer };
 	int got = pprof_export(&conf, &c, why);
 
 	if (got < 0)
@@ -317,7 +317,7 @@ static int to_pprof(struct export *e, FILE *f, struct reason *why)
 	return got;
 }
 
-static int to_fio(struct export *e, FILE *f, struct reason *why)
+static int to_fio(const struct export *e, FILE *f, struct reason *why)
 {
 	struct fio_conf conf = { .dir = e->output, .pid = e->pid, .disk = e->disk };
 	struct fio_counts c;
@@ -335,12 +335,12 @@ static int to_fio(struct export *e, FILE *f, struct reason *why)
 }
 
 static const struct {
-	int (*export)(struct export *e, FILE *f, struct reason *why);
+	int (*export)(const struct export *e, FILE *f, struct reason *why);
 	bool several;
 } format_rows[] = { FORMATS(FORMAT_ROW) };
 
 /* Returns the exit code, or -1 with @why. */
-static int format_write(struct export *e, struct reason *why)
+static int format_write(const struct export *e, struct reason *why)
 {
 	FILE *f;
 	int got;
@@ -383,6 +383,7 @@ static int export(int argc, char **argv)
 	made = dir_make(&e, &why);
 	if (made < 0)
 		return cmd_fail(&why);
+	e.namer = recorded_symbols_namer(&e.symbols);
 	status = format_write(&e, &why);
 	recorded_symbols_say(&e.symbols);
 	recorded_symbols_done(&e.symbols);
