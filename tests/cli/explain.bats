@@ -188,7 +188,8 @@ hosts_make() { # DIR: the hosts db1 to db23 with models A, B and C; fsyncs are s
 	mkdir day
 	"$made/records" -h db1 day/1.ios 101
 	command -v strace >/dev/null || skip "no strace"
-	run --separate-stderr -1 strace -qqq -o trace -e trace=openat,getdents64 \
+	# whoever started the tests in the background has them ignore SIGINT
+	run --separate-stderr -1 env --default-signal=INT strace -qqq -o trace -e trace=openat,getdents64 \
 		-e inject=getdents64:signal=SIGINT:when=1 "$iostrata" explain day 'any>p90'
 	says "error: interrupted"
 	grep -q '"day"' trace
