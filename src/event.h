@@ -24,6 +24,7 @@
  * lock: a call that takes, releases or asks about a lock or lease on a file
  * exit: a sleep for storage while a thread exits; core: while it dumps core
  * outside: a sleep for storage in no operation: in a call that is none, or after a call's end
+ * getevents: a thread waits in io_uring_enter() until requests of its ring complete
  */
 /* clang-format off */
 #define OP_LIST(ROW)                                                                               \
@@ -42,7 +43,8 @@
 	ROW(13, LOCK, "lock", "file lock", "file locks")                                           \
 	ROW(14, EXIT, "exit", "wait of an exit", "waits of exits")                                 \
 	ROW(16, CORE, "core", "wait of a core dump", "waits of core dumps")                        \
-	ROW(17, OUTSIDE, "outside", "wait outside", "waits outside")
+	ROW(17, OUTSIDE, "outside", "wait outside", "waits outside")                               \
+	ROW(18, GETEVENTS, "getevents", "wait for completions", "waits for completions")
 /* clang-format on */
 
 #define OP_KIND_ID(number, id, ...) OP_##id = (number),
@@ -334,6 +336,7 @@ enum {
 	CALL_MAX = 512,
 	URING_OPS = 64,
 	SMB_COMMANDS = 19,
+	CALL_URING_ENTER = 426, /* of an operation getevents; also the number of the 32-bit call */
 };
 
 /* Bits beside CALL_FAULT. A fault on memory without a file reads a page that was swapped out, or

@@ -110,6 +110,8 @@ const char *async_call_name(unsigned short call)
 
 	if ((call & ~(FAULT_CALLS - 1)) == CALL_FAULT)
 		return fault_names[call & (FAULT_CALLS - 1)];
+	if (call == CALL_URING_ENTER)
+		return "io_uring_enter";
 	if (call == CALL_SERVED || (call & ~0xff) == (CALL_SERVED | CALL_SMB))
 		return served_call_name(call);
 	return r ? r->name : NULL;

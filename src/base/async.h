@@ -34,8 +34,8 @@ bool async_is_by_call(unsigned int kind, unsigned short call);
  * << enum stratum. No event tells when io_getevents() returns the completion of a request. */
 unsigned int async_unmeasured(unsigned int kind, unsigned short call);
 
-/* Name of the opcode in @call, of a page fault, of a request to nfsd or of a command to ksmbd; NULL
- * for a system call or an opcode without operations. */
+/* Name of the opcode in @call, of a page fault, of a request to nfsd, of a command to ksmbd or of
+ * io_uring_enter(); NULL for another system call or an opcode without operations. */
 const char *async_call_name(unsigned short call);
 
 #endif

@@ -606,6 +606,8 @@ static __always_inline bool call_ends(struct task_state *t, void *ctx, bool perf
 			wanted = call_by_path_ends(call_regs(ctx, perf), ret);
 		} else if (op->progress == OP_EXECS) {
 			wanted = exec_learn(op, ret);
+		} else if (CONF(ring_waits) && op->progress == OP_AWAITS) {
+			wanted = ring_waited(now);
 		} else if (late || op->kind == OP_OPEN) {
 			fd = late ? call_first_arg(call_regs(ctx, perf)) : ret;
 			wanted = CONF(rdonly_cast) ? fd_learn(op, fd, true)

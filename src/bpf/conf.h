@@ -145,6 +145,7 @@ enum op_progress {
 	OP_ASYNC,    /* a request of io_uring or libaio */
 	OP_FAULTS,   /* a page fault */
 	OP_SLEEPS,   /* a sleep in no call that is traced; see outside.bpf.h */
+	OP_AWAITS,   /* a wait for completions of a ring of io_uring; see reap.bpf.h */
 	OP_EXECS,    /* a call of kind exec, whose file is known when it has succeeded */
 	OP_RESTARTS, /* no operation: the thread may go on with one that is put aside; see
 		      * restart.bpf.h */
@@ -274,6 +275,7 @@ struct bpf_conf {
 	unsigned int async_slots;  /* slots of async_ops other than the first; a power of two */
 	unsigned int reap_rings;   /* rings whose completions are followed until a thread takes
 				    * them; a power of two, or 0; see reap.bpf.h */
+	unsigned char ring_waits;  /* waits for completions of these rings are operations */
 	unsigned int access_slots; /* slots of access_slots; a power of two; 0: no patterns */
 	unsigned int access_sizes_limit; /* as op_rows_limit */
 	unsigned int io_slots_per_cpu;   /* IO_SLOTS of each CPU; a power of two */

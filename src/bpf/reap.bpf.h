@@ -12,6 +12,11 @@
  * of a ring with a polling thread (IORING_SETUP_SQPOLL): its owner need not enter it at all. These
  * operations are counted in live.unreaped.
  *
+ * A thread's wait for completions is an operation, too, of kind getevents. It begins when the
+ * kernel has found too few completions in the ring, and ends when the thread returns to user space.
+ * It counts only if an operation of the ring completed meanwhile: else the thread waited for a
+ * socket or a timer. Its file is that of the last operation. Only its thread writes it.
+ *
  * The head is memory of user space, and may be any number. A wrong one makes reap shorter or
  * longer, and nothing else: a list has REAP_PLACES places, and each is taken once.
  */
@@ -149,15 +154,35 @@ GLOBAL int ring_enters(u64 ctx, u32 head, u32 tail)
 	return 0;
 }
 
+/* Current waits for completions of the ring @ctx: an operation begins. Its offset has the ring, its
+ * length the number of completions so far. */
+static __always_inline void ring_wait_begins(struct task_state *t, u64 ctx)
+{
+	struct op *op = &t->op;
+
+	if (!CONF(ring_waits) || !t->ring || op->stage)
+		return;
+	op->call = CALL_URING_ENTER;
+	op->acts = 0;
+	row_clear(&op->file);
+	op->fd = -1;
+	op->offset = ctx;
+	op->len = ring_at(t->ring)->put;
+	op_start(op, OP_GETEVENTS, OP_AWAITS, bpf_ktime_get_ns());
+}
+
 /* Current waits for completions of the ring @ctx. */
 static __always_inline void ring_waits(u64 ctx)
 {
 	struct io_ring_ctx *c = (void *)ctx;
 	struct task_state *t = current_lookup();
 
-	if (t && !t->ring_entered && !(BPF_CORE_READ(c, flags) & IORING_SETUP_SQPOLL))
+	if (!t || BPF_CORE_READ(c, flags) & IORING_SETUP_SQPOLL)
+		return;
+	if (!t->ring_entered)
 		ring_enters(ctx, BPF_CORE_READ(c, rings, cq.head),
 			    BPF_CORE_READ(c, cached_cq_tail));
+	ring_wait_begins(t, ctx);
 }
 
 /* Current had entered a ring, and returns to user space. */
@@ -168,6 +193,32 @@ static __always_inline void ring_left(struct task_state *t, u64 now)
 	t->ring_entered = 0;
 	if (nr)
 		ring_at(nr)->left = now;
+}
+
+/* Current returns to user space at @now from its wait for completions. Returns whether the wait
+ * counts. If the ring has lost its place meanwhile, nobody knows. */
+GLOBAL u32 ring_waited(u64 now)
+{
+	struct task_state *t = CONF(ring_waits) ? current_lookup() : NULL;
+	struct uring_ring *r;
+	struct async_op *e;
+	struct op *op;
+	u32 put;
+
+	if (!t || !t->ring)
+		return 0;
+	ring_left(t, now);
+	op = &t->op;
+	r = ring_at(t->ring);
+	put = r->put;
+	if (r->ctx != op->offset || put == (u32)op->len)
+		return 0;
+	e = async_at(ring_slot(t->ring, put - 1));
+	if (e)
+		op->file = e->op.file;
+	op->offset = OFFSET_UNKNOWN;
+	op->len = ~0ULL;
+	return 1;
 }
 
 /* Counts all completions of ring @nr, and gives up its place. */

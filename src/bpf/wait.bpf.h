@@ -565,6 +565,17 @@ static __always_inline u64 site_time(const struct op *op, bool frozen)
 	return op->strata[ST_SLEEP] + (frozen ? op->strata[ST_LOCK] : 0);
 }
 
+/* @t, in an operation, gets a CPU at @now; its time until it wanted one is charged. Notes the wait
+ * for the CPU: a request of @t that completes now was late by it. */
+static __always_inline void cpu_waited(struct task_state *t, bool slept, u64 now)
+{
+	if (!CONF(ring_waits))
+		return;
+	t->cpu_wait.from = t->op.at[AT_CHARGED];
+	t->cpu_wait.to = now;
+	t->cpu_wait.asleep = slept;
+}
+
 /* Charges the sleep of @p that ends now. The part up to the waking goes to the strata of the
  * reason, if this is known; the rest goes to the wait for a CPU. */
 static __always_inline void task_charge_sleep(struct task_state *t, struct task_struct *p, u64 now)
@@ -618,11 +629,13 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 			     wk.at && !wk.helped && !wk.completed ? &t->waking.waker
 								  : (const struct waker *)zeroes,
 			     op->strata[ST_SLEEP] - slept);
-	/* of a sleep in no operation, only the kernel's word says that it is for storage */
+	/* of a sleep in no operation, only the kernel's word says that it is for storage; and a
+	 * wait for completions counts only at its end */
 	if (CONF(sites) && site_time(op, frozen) != unknown &&
-	    (op->progress != OP_SLEEPS || op->acts))
+	    ((op->progress != OP_SLEEPS && op->progress != OP_AWAITS) || op->acts))
 		site_note(op, p, site_time(op, frozen) - unknown);
 	who_ran_note(t, now);
+	cpu_waited(t, true, now);
 	op_charge(op, ST_RUNQ, now);
 }
 
@@ -634,6 +647,7 @@ static __always_inline void task_on_cpu(struct task_state *t, struct task_struct
 		task_charge_sleep(t, p, now);
 	} else {
 		who_ran_note(t, now);
+		cpu_waited(t, false, now);
 		op_charge(&t->op, ST_PREEMPT, now);
 	}
 	wait_end(&t->wait);

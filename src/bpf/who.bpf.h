@@ -201,7 +201,7 @@ static __always_inline void who_row_add(const struct op *op, const struct waker 
 	bool even = !live.epoch;
 	struct who_sums *sums;
 
-	if (op->progress == OP_SLEEPS) /* it may be none */
+	if (op->progress == OP_SLEEPS || op->progress == OP_AWAITS) /* it may be none */
 		return;
 	__builtin_memcpy(key.comm, by->comm, sizeof(key.comm));
 	sums = ROWS_LOOKUP(even, who_rows, &key);

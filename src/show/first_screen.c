@@ -174,6 +174,15 @@ static const struct op_row *async_most(const struct breakdown_rows *rows)
 	return most;
 }
 
+/* What does not count if most time is CPU time of @most, requests of io_uring or libaio. */
+static const char *async_rest(const struct breakdown_rows *rows, const struct op_row *most)
+{
+	for (size_t i = 0; i < rows->n_ops; i++)
+		if (most->key.op == OP_URING && rows->ops[i]->key.op == OP_GETEVENTS)
+			return "";
+	return "; waits for its requests do not count";
+}
+
 static void put_pseudo(struct text_out *o, const struct breakdown_view *v,
 		       const struct breakdown_rows *rows)
 {
@@ -244,7 +253,7 @@ void first_screen_answer(char *text, size_t cap, const struct breakdown_view *v,
 		snprintf(text + n, cap - n, ", %s of it %s%s%s%s",
 			 text_percent_whole(breakdown_counted_ns(&rows->whole, most), io_ns).s,
 			 is_async(most) ? "on CPU for " : "", name, caller,
-			 is_async(most) ? "; waits for its requests do not count" : why);
+			 is_async(most) ? async_rest(rows, most) : why);
 	}
 }
 

@@ -182,6 +182,7 @@ static void conf_set_async(struct bpf_conf *c, const struct session_conf *sc, st
 	c->async = c->uring || c->aio;
 	c->async_slots = async_slots(c->async ? c->cpus : 0);
 	c->reap_rings = c->uring ? c->async_slots / REAP_PLACES : 0;
+	c->ring_waits = c->uring && sc->kinds >> OP_GETEVENTS & 1;
 }
 
 /* The protocols whose requests @module tells of, a set of 1 << enum server_protocol. */

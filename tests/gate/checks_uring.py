@@ -414,7 +414,7 @@ def taken(gate: Gate) -> None:
     file = fileio.make_file(f"{delayed(gate, 1)}/deep", 16)
     os.sync()
     for depth in (1, 8, 32, 128):
-        with Trace("--comm", "fio", "--op", "uring") as trace:
+        with Trace("--comm", "fio", "--op", "uring,getevents") as trace:
             job = fio(f"--filename={file}", "--size=16m", "--rw=randread", "--bs=4k", "--direct=1",
                       "--ioengine=io_uring", f"--iodepth={depth}", "--number_ios=4001", "--time_based", "--runtime=4",
                       "--lat_percentiles=1")["read"]
@@ -429,3 +429,9 @@ def taken(gate: Gate) -> None:
                    reap=f"{(row['strata']['reap'] or 0) / row['total_ns']:.1%}")
         gate.check("p99", abs(row["p99_ns"] - late) <= apart + 0.1 * late, ours_us=row["p99_ns"] / 1000,
                    fio_us=late / 1000)
+        # its thread waits for the ring no longer than it runs; with one request, for most of its time
+        waits, wall = trace.total("total_ns", op="getevents"), job["runtime"] * MS
+        spent = trace.strata(op="getevents")
+        enough = depth > 1 or (2 * waits >= row["total_ns"] and 2 * spent["device"] >= waits)
+        gate.check("waits", waits <= wall + 10 * MS and enough, waits=trace.total("count", op="getevents"),
+                   total=waits, wall=wall, **spent)

@@ -48,7 +48,7 @@ def _histogram(row: Json, total: int, where: str) -> None:
 
 
 WITHOUT_VFS = ("close", "meta", "uring", "aio", "fault", "served", "exec", "lock",
-               "exit", "core", "outside")
+               "exit", "core", "outside", "getevents")
 
 
 def _null_or_not(name: str, ns: int | None, missing: list[str], op: str) -> bool:

@@ -1255,6 +1255,15 @@ static void threads_come_before_requests_in_flight(void **state)
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, " of it on CPU for uring call\n"
 			   "  16406 ext4; waits for its requests do not count\n");
+	/* waits for the ring count as its thread's */
+	f.sn.ops[1].key.op = OP_GETEVENTS;
+	print(&f, breakdown_text, &v, 0);
+	assert_has_not(f.text, "do not count");
+	f.sn.ops[1].strata[ST_DEVICE] += 2600000000;
+	f.sn.ops[1].total_ns += 2600000000;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "3.61 s in I/O, 74 % of it getevents ext4, mostly\n");
+	assert_true(strstr(f.text, "\ngetevents ") < strstr(f.text, "\nuring "));
 	print(&f, breakdown_json, &v, 0);
 	assert_has(f.text, "\"in_flight\":343.");
 	fixture_done(&f);

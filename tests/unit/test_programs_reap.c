@@ -284,6 +284,114 @@ static void test_hostile_head(void **state)
 	assert_int_equal(ops_counted(OP_URING, NULL).count, 5);
 }
 
+/* A thread has submitted @a, and begins to wait for the ring 3 ns later. */
+static void waits_start(void)
+{
+	start(true);
+	conf.waits = conf.ring_waits = 1;
+	submit(&a);
+	tick(3);
+	uring_wait(&uring);
+}
+
+/* The thread sleeps for 100 ns, and then waits 11 ns for its CPU. */
+static void sleeps(void)
+{
+	tick(7);
+	switch_to(&other, true);
+	tick(100);
+	wake(&task);
+	tick(11);
+	switch_to(&task, false);
+}
+
+static u64 fs_of_row(u32 kind)
+{
+	for (u32 i = 0; i < ROW_SLOTS; i++)
+		if (WHAT_OP(live.rows[i].what) == kind)
+			return live.rows[i].fs;
+	return FS_UNKNOWN;
+}
+
+/* A thread waits for its ring: this is an operation on the file whose request completed, and its
+ * sleep is cut as any other. */
+static void test_waits(void **state)
+{
+	const struct task_state *t;
+
+	(void)state;
+	waits_start();
+	sleeps();
+	t = current_lookup();
+	/* a request that completes now was late by this */
+	assert_int_equal(t->cpu_wait.to - t->cpu_wait.from, 11);
+	assert_int_equal(t->cpu_wait.asleep, 1);
+	completes(&a);
+	tick(5);
+	sys_exit(1);
+	assert_ops(OP_GETEVENTS, 1, 7 + 100 + 11 + 5,
+		   STRATA([ST_SYSCALL] = 12, [ST_SLEEP] = 100, [ST_RUNQ] = 11));
+	assert_true(fs_of_row(OP_GETEVENTS) == (u64)&file.type);
+	assert_int_equal(ops_counted(OP_GETEVENTS, NULL).bytes, 0);
+	tick(1000); /* the thread's own time */
+	takes(1);
+	submit(&b);
+	sys_exit(1);
+	assert_int_equal(ops_counted(OP_GETEVENTS, NULL).count, 1);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 1);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* No operation completed: the thread waited for something else, or in vain. */
+static void test_waits_for_nothing(void **state)
+{
+	struct io_kiocb poll;
+
+	(void)state;
+	waits_start();
+	sleeps();
+	req_init(&poll);
+	poll.opcode = 6;
+	completes(&poll);
+	sys_exit(-62);
+	assert_int_equal(current_lookup()->op.stage, 0);
+	submit(&b);
+	sys_exit(1);
+	assert_int_equal(ops_counted(OP_GETEVENTS, NULL).count, 0);
+	assert_int_equal(lost_all(), 0);
+
+	/* the ring has lost its place meanwhile */
+	waits_start();
+	ring_forget(1);
+	completes(&a);
+	sys_exit(1);
+	assert_int_equal(ops_counted(OP_GETEVENTS, NULL).count, 0);
+
+	/* waits are not asked for */
+	start(true);
+	submit(&a);
+	uring_wait(&uring);
+	completes(&a);
+	sys_exit(1);
+	assert_int_equal(ops_counted(OP_GETEVENTS, NULL).count, 0);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* A thread is killed in its wait. */
+static void test_killed_in_wait(void **state)
+{
+	(void)state;
+	waits_start();
+	tick(7);
+	EVENT(on_uring_exit, &task.t);
+	EVENT(on_exit, &task.t);
+	assert_int_equal(ops_counted(OP_GETEVENTS, NULL).count, 0);
+	cpu_is(1, &other);
+	submit(&b);
+	sys_exit(1);
+	assert_int_equal(ops_counted(OP_GETEVENTS, NULL).count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +405,9 @@ int main(void)
 		cmocka_unit_test_teardown(test_killed_in_ring, machine_stop),
 		cmocka_unit_test_teardown(test_address_again, machine_stop),
 		cmocka_unit_test_teardown(test_hostile_head, machine_stop),
+		cmocka_unit_test_teardown(test_waits, machine_stop),
+		cmocka_unit_test_teardown(test_waits_for_nothing, machine_stop),
+		cmocka_unit_test_teardown(test_killed_in_wait, machine_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
