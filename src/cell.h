@@ -136,10 +136,14 @@ struct site_sums {
 /* Waits of operations that were due to one process: struct who_row has more. */
 struct who_key {
 	unsigned int pid;
-	unsigned char op;  /* enum op_kind of the operations that waited */
-	unsigned char who; /* enum who */
-	unsigned char pad[2];
-	char comm[COMM_LEN]; /* of the thread of this process */
+	unsigned char op;    /* enum op_kind of the operations that waited */
+	unsigned char who;   /* enum who */
+	unsigned char limit; /* enum io_limit, if WHO_LIMIT: the process itself waited */
+	unsigned char pad;
+	union {
+		char comm[COMM_LEN];       /* of the thread of this process */
+		unsigned long long cgroup; /* with @limit: id of the cgroup that has waited */
+	};
 };
 
 struct who_sums {

@@ -156,7 +156,8 @@ _Static_assert(ST_N <= 32, "sets of strata have 32 bits");
 	    "__refrigerator do_freezer_trap", 1 << ST_SLEEP)                                       \
 	ROW(10, WAKER, "waker", "until", "woke it", "", 1 << ST_SLEEP)                             \
 	ROW(11, DIRTIER, "dirtier", "for dirty data, most of which", "had written", "",            \
-	    1 << ST_THROTTLE)
+	    1 << ST_THROTTLE)                                                                      \
+	ROW(12, LIMIT, "limit", "for", "", "", 1 << ST_THROTTLE | 1 << ST_TAG)
 /* clang-format on */
 
 #define WHO_ID(number, id, ...) WHO_##id = (number),
@@ -164,6 +165,29 @@ _Static_assert(ST_N <= 32, "sets of strata have 32 bits");
 enum who { WHO_NONE, WHO_LIST(WHO_ID) WHO_N };
 
 enum { WHO_LEAST_NS = 100000, CPU_TAKEN_LEAST_NS = 1000000 };
+
+/*
+ * A limit that the kernel keeps: WHO_LIMIT is nobody. The list of all; a row has:
+ *   the number, which recordings store
+ *   the end of the id, and the name in text and JSON
+ *   the functions of the kernel in which a thread sleeps for it, as in WHO_LIST
+ *
+ * wbt: the writes that a disk may have in progress for it to answer reads in time. dirty: the dirty
+ * data that may be in memory.
+ */
+/* clang-format off */
+#define LIMIT_LIST(ROW)                                                                            \
+	ROW(1, IO_MAX, "io.max", "")                                                               \
+	ROW(2, IO_LATENCY, "io.latency",                                                           \
+	    "blkcg_iolatency_throttle __blkcg_iolatency_throttle")                                 \
+	ROW(3, IO_COST, "io.cost", "ioc_rqos_throttle")                                            \
+	ROW(4, WBT, "wbt", "wbt_wait __wbt_wait")                                                  \
+	ROW(5, DIRTY, "dirty", "")
+/* clang-format on */
+
+#define LIMIT_ID(number, id, ...) LIMIT_##id = (number),
+
+enum io_limit { LIMIT_NONE, LIMIT_LIST(LIMIT_ID) LIMIT_N };
 
 /* How the page cache served a read or write, from events inside the operation. */
 enum cache_class {
@@ -319,8 +343,12 @@ struct waker {
 	unsigned char op;      /* enum op_kind */
 	unsigned char stratum; /* enum stratum in which it ran */
 	unsigned char who;     /* enum who; only in struct sent_by */
-	unsigned char pad[5];
-	char comm[COMM_LEN];
+	unsigned char limit;   /* enum io_limit, if WHO_LIMIT; the thread itself waited */
+	unsigned char pad[4];
+	union {
+		char comm[COMM_LEN];
+		unsigned long long cgroup; /* with @limit: id of the thread's cgroup */
+	};
 };
 
 /* Bits in addition to the number of a call. With CALL_URING or CALL_AIO the number is an opcode of

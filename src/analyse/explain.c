@@ -250,8 +250,8 @@ static int values_choose(struct scan *s, struct second *p, const struct first *f
 			list[i].key = explain_attribute_value(s, &item, attribute);
 			list[i].owner = h ? h->owner : item.owner;
 			list[i].file = item.file;
-			list[i].by = item.op ? item.op->who_thread : 0;
 			list[i].who = item.op ? item.op->who : WHO_NONE;
+			list[i].by = explain_by(&item);
 		}
 		frequent_add(s, p, attribute, list, n, least);
 	}

@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "analyse/explain_scan.h"
+#include "base/limit_text.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "capture/replay.h"
 #include "host/container.h"
+#include "host/limits.h"
 #include "host/path.h"
 
 enum { ALIGN_LEAST = 9, ALIGN_MOST = 12 }; /* sectors to pages, as powers of 2 */
@@ -334,6 +336,8 @@ static uint64_t by_value(const struct scan_item *item)
 {
 	if (!item->op || !item->op->who || !item->op->who_thread)
 		return NO_VALUE;
+	if (item->op->who == WHO_LIMIT)
+		return hash_number(item->op->who_limit);
 	return hash_bytes(item->by->comm, strnlen(item->by->comm, COMM_LEN),
 			  hash_number(item->op->who));
 }
@@ -727,9 +731,23 @@ static void put_who(FILE *f, const struct scan *s, const struct scan_value *v)
 	}
 }
 
+uint64_t explain_by(const struct scan_item *item)
+{
+	if (!item->op)
+		return 0;
+	return item->op->who == WHO_LIMIT ? item->op->who_limit : item->op->who_thread;
+}
+
 /* "waiting for a lock that hog had" */
 static void put_by(FILE *f, const struct scan *s, const struct scan_value *v)
 {
+	char limit[LIMIT_TEXT];
+
+	if (v->who == WHO_LIMIT) {
+		limit_text(limit, limit_of_id(v->by), catalog_limit(&s->rec->catalog, v->by));
+		fprintf(f, "waiting %s %s", who_before(v->who), limit);
+		return;
+	}
 	fprintf(f, "waiting %s ", who_before(v->who));
 	put_comm(f, catalog_thread(&s->rec->catalog, v->by));
 	fprintf(f, " %s", who_after(v->who));

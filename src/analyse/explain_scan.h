@@ -144,12 +144,15 @@ struct scan_item {
 	unsigned int disk;    /* dev_t of the whole disk; 0: not known */
 };
 
+/* To whom the longest wait of an operation was due: the thread, or the limit. 0: nobody. */
+uint64_t explain_by(const struct scan_item *item);
+
 /* A value of an attribute, and how many slow operations of each cell have it. */
 struct scan_value {
 	enum explain_attribute attribute;
 	uint64_t key;         /* of an attribute with an order: the bin */
 	uint64_t owner, file; /* of an operation with this value, for its name */
-	uint64_t by;          /* likewise: the thread to which the longest wait was due */
+	uint64_t by;          /* likewise: to whom the longest wait was due, explain_by() */
 	unsigned int who;     /* and its kind */
 	uint32_t slow[SCAN_CELLS];
 	/* of ATTR_HOLDER, for slow ones: their time in locks and asleep, their time above the

@@ -209,6 +209,17 @@ unsigned int who_strata(unsigned int who)
 	return who_known(who) ? who_rows[who].strata : 0;
 }
 
+const char *limit_known(unsigned int limit)
+{
+	static const char *const names[LIMIT_N] = {
+#define LIMIT_NAME(number, id, name, functions) [number] = name,
+		LIMIT_LIST(LIMIT_NAME)
+#undef LIMIT_NAME
+	};
+
+	return limit < LIMIT_N ? names[limit] : NULL;
+}
+
 const struct word_list op_words = { op_known, .from = OP_READ, .to = OP_N };
 static const struct word_list copy_words = { op_known, .from = OP_COPY_TO, .to = OP_COPY_TO + 1 };
 const struct word_list row_words = { op_known, .from = OP_READ, .to = OP_N, .more = &copy_words };
@@ -217,4 +228,5 @@ const struct word_list cache_words = { cache_known, .from = 0, .to = CACHE_N };
 const struct word_list rq_words = { rq_op_code, .from = 0, .to = RQ_N };
 const struct word_list behalf_words = { behalf_name, .from = 0, .to = BEHALF_N };
 const struct word_list who_words = { who_known, .from = WHO_NONE + 1, .to = WHO_N };
+const struct word_list limit_words = { limit_known, .from = LIMIT_NONE + 1, .to = LIMIT_N };
 const struct word_list lost_words = { lost_name, .from = 0, .to = LOST_N, .help = lost_help };

@@ -38,6 +38,7 @@ const char *who_known(unsigned int who);      /* as in JSON; NULL: nobody */
 const char *who_before(unsigned int who);     /* "for a lock that", between wait and thread */
 const char *who_after(unsigned int who);      /* "had", after the thread */
 unsigned int who_strata(unsigned int who);    /* of such waits: set of 1 << enum stratum */
+const char *limit_known(unsigned int limit);  /* io.max wbt ...; NULL: none, or not known */
 const char *behalf_name(unsigned int behalf); /* writeback helper; NULL: of nobody else */
 const char *lost_name(unsigned int lost);     /* ring map_full unmatched_start ... */
 
@@ -46,7 +47,7 @@ extern const struct opt_choice lost_choices[];
 
 /* The names above that texts of JSON have; @row_words: kinds of rows. */
 extern const struct word_list op_words, row_words, strata_words, cache_words, rq_words,
-	behalf_words, lost_words, who_words;
+	behalf_words, lost_words, who_words, limit_words;
 
 /* The kind of loss @lost as the end of a sentence that begins with the number @n; LOST_N: hits that
  * the kernel missed. Returns NULL if it is no loss, since the calls began before tracing did. */

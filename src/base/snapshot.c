@@ -118,6 +118,10 @@ void snapshot_forget_commands(struct snapshot *sn)
 		free(sn->ops[i].command);
 		sn->ops[i].command = NULL;
 	}
+	for (size_t i = 0; i < sn->n_whos; i++) {
+		free(sn->whos[i].command);
+		sn->whos[i].command = NULL;
+	}
 }
 
 static void unfinished_free(struct unfinished *u)
@@ -227,8 +231,10 @@ void snapshot_free(struct snapshot *sn)
 		unfinished_free(&sn->unfinished[i]);
 	for (size_t i = 0; i < sn->n_hung; i++)
 		hung_free(&sn->hung[i]);
-	for (size_t i = 0; i < sn->n_whos; i++)
+	for (size_t i = 0; i < sn->n_whos; i++) {
 		free(sn->whos[i].command);
+		free(sn->whos[i].limit);
+	}
 	free(sn->whos);
 	stacks_free(sn->stacks);
 	free(sn->disks);

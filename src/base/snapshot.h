@@ -99,6 +99,7 @@ struct site_row {
 struct who_row {
 	struct who_key key; /* its comm is hostile text */
 	char *command;      /* the command line of the process; NULL: not known; owned; hostile */
+	char *limit;        /* of WHO_LIMIT, as in limits.h; NULL: not known; owned; hostile */
 	struct who_sums sums;
 };
 

@@ -42,7 +42,7 @@ enum {
 	MAX_RINGS = 16,       /* rings for records, one for each group of CPUs */
 	MAX_LANES = 128,      /* CPUs with a lane: a power of two; see struct lane */
 	FILES_SENT = 4096,    /* files whose name was sent; a collision drops one */
-	WHO_SITES = 8,        /* functions in WHO_LIST */
+	WHO_SITES = 12,       /* functions in WHO_LIST and LIMIT_LIST */
 	KIOCB_COMPLETES = 3,  /* functions that complete reads and writes of io_uring or libaio */
 	PID_LIMIT = 4 << 20,  /* PID_MAX_LIMIT, include/linux/threads.h */
 };
@@ -182,7 +182,8 @@ struct filter_lists {
 	unsigned long long fs[MAX_FS_TYPES][FS_NAME_LEN / 8];
 };
 
-/* The code of a function in which threads sleep for a known kind of somebody else: enum who. */
+/* The code of a function in which threads sleep for a known kind of somebody else: enum who, with
+ * WHO_LIMIT enum io_limit << 8 more. */
 struct who_site {
 	unsigned long long from, to, who;
 };

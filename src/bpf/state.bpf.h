@@ -70,6 +70,9 @@ enum op_time { AT_CHARGED, AT_VFS_IN, AT_FS_IN, AT_FS_OUT, AT_VFS_OUT, AT_N };
  * a request to a server, and its thread has not got the answer. */
 enum { SUBMITTED_THROTTLED = 2, SUBMITTED_ASKED = 4 };
 
+/* Will sleep in balance_dirty_pages(). PAUSES_TAG: slept for a request, until this is charged. */
+enum pause { PAUSES_NOT, PAUSES, PAUSES_TAG };
+
 /* How a call by path has its file: the directory at the end of its look-up is the file, or has it;
  * or the path as given names it, below that directory or, if there is none, the root. */
 enum walk_name { WALK_NAMES_FILE, WALK_NAMES_DIRECTORY, WALK_NAMES_NOTHING };
@@ -142,7 +145,7 @@ struct op {
 		struct {
 			u8 settled;     /* the strata are valid */
 			u8 charging;    /* op_change_layer() is at work: a switch charges nothing */
-			u8 pauses;      /* will sleep in balance_dirty_pages() */
+			u8 pauses;      /* enum pause */
 			u8 waited_read; /* waited for a read */
 			u8 submitted;   /* has submitted bios or asked a server; see above */
 			u8 own_reads;   /* has submitted bios that read, or asked for data */
@@ -417,7 +420,6 @@ struct {
 struct op_list {
 	struct sent_by by;
 	struct segments segments;
-	u64 slept_at[2]; /* where in the kernel the thread slept last, if it is not known why */
 };
 
 /* The segments of operations in progress. Each slot of @tasks, and each of @async_ops, owns one

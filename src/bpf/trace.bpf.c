@@ -452,7 +452,7 @@ int on_throttle(u64 *ctx)
 		return 0;
 	t = current_lookup();
 	if (t && t->op.stage) {
-		t->op.pauses = 1;
+		t->op.pauses = PAUSES;
 		t->op.lock = bdi;
 	}
 	return 0;

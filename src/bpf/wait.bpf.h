@@ -598,16 +598,17 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 		if (own_request(&own, tid, op, from))
 			wk.is_read = own_request_split(&wk.split, &own, from, now);
 	}
+	if (!op->pauses && !op->locked && op->submitted &&
+	    waits_for_tag(op->last_bio, op->bio_cpu, tid))
+		op->pauses = PAUSES_TAG;
 	if (wk.at && who_is_wanted(wk.at - from))
 		who_note(t, p, wake);
 	rest = wk.helped ? ST_HELPER : ST_SLEEP;
 	if (op->pauses) {
-		op_charge(op, ST_THROTTLE, wake);
-		op->pauses = 0;
+		op_charge(op, op->pauses == PAUSES_TAG ? ST_TAG : ST_THROTTLE, wake);
+		op->pauses = PAUSES_NOT;
 	} else if (op->locked) {
 		lock_waited(op, wk.at ? &t->waking.waker : (const struct waker *)zeroes, wake);
-	} else if (op->submitted && waits_for_tag(op->last_bio, op->bio_cpu, tid)) {
-		op_charge(op, ST_TAG, wake);
 	} else if (op->submitted & SUBMITTED_ASKED && !wk.completed) {
 		op_charge(op, ST_SERVER, wake);
 		op->waited_read |= op->own_reads;

@@ -5,7 +5,8 @@
  *
  * A wait for a CPU is due to the thread that ran there last for RUN_LEAST_NS, not to one that ran
  * for some microseconds just before the switch. A sleep in balance_dirty_pages() is due to the
- * process that made most pages dirty.
+ * process that made most pages dirty. A wait for a limit (blk-throttle, iocost ...) is due to
+ * nobody: it has the limit, and the cgroup of the thread itself.
  *
  * Writers: the CPU that switches to the operation's thread. A record is made by the thread itself,
  * or by this CPU after the switch.
@@ -61,7 +62,22 @@ static __always_inline struct sent_by *who_place(const struct op *op, u64 ns)
 	return &list->by;
 }
 
-/* The kind of somebody for whom a thread sleeps that slept at the addresses @at. */
+/* The sleep that ends by the switch on a CPU. Only this CPU writes it, and no switch interrupts
+ * another. CPUs MARK_SLOTS apart share one, and may take each other's. */
+struct cpu_sleep {
+	u64 at[2];            /* where in the kernel the thread slept, if it is not known why */
+	struct waker limited; /* the thread, if it waited for a limit */
+};
+
+static struct cpu_sleep cpu_sleeps[MARK_SLOTS] SEC(MORE_VARIABLES);
+
+static __always_inline struct cpu_sleep *cpu_sleep(void)
+{
+	return &cpu_sleeps[current_cpu() % MARK_SLOTS];
+}
+
+/* The kind of somebody for whom a thread sleeps that slept at the addresses @at, as in struct
+ * who_site. */
 static __always_inline u32 who_at(const u64 at[2])
 {
 	u32 who = 0;
@@ -74,20 +90,30 @@ static __always_inline u32 who_at(const u64 at[2])
 	return who ? who : WHO_WAKER;
 }
 
-/* The kind of waker that ended the sleep of @t at @wake, an enum who, by the rules of
+#define WHO_OF_LIMIT(limit) (WHO_LIMIT | (limit) << 8)
+
+/* The kind of waker that ended the sleep of @t at @wake, as in struct who_site, by the rules of
  * task_charge_sleep(). @ret_ns: the part of the sleep that was due to this waker. */
 static __always_inline u32 who_of_sleep(const struct task_state *t, u64 wake, u64 *ret_ns)
 {
 	const struct waking *w = &t->waking;
 	const struct op *op = &t->op;
 	u64 slept = positive(wake - op->at[AT_CHARGED]);
-	const struct op_list *list;
+	u32 who;
 
 	*ret_ns = slept;
+	if (op->pauses == PAUSES_TAG) {
+		who = who_at(cpu_sleep()->at);
+		return who > WHO_N ? who : WHO_NONE;
+	}
 	if (op->pauses)
 		return WHO_DIRTIER;
 	if (op->locked)
 		return op->locked == LOCKED_FROZEN ? WHO_FREEZE : WHO_LOCK;
+	if (w->split.throttle) {
+		*ret_ns = w->split.throttle;
+		return WHO_OF_LIMIT(LIMIT_IO_MAX);
+	}
 	if (w->helped) {
 		*ret_ns = positive(slept - w->unhelped);
 		return w->completed ? WHO_NONE : WHO_HELPER;
@@ -98,10 +124,7 @@ static __always_inline u32 who_of_sleep(const struct task_state *t, u64 wake, u6
 	}
 	if (op->submitted & SUBMITTED_ASKED)
 		return WHO_SERVER;
-	if (op->kind == OP_LOCK)
-		return WHO_FILE_LOCK;
-	list = op_list_find(op);
-	return list ? who_at(list->slept_at) : WHO_WAKER;
+	return op->kind == OP_LOCK ? WHO_FILE_LOCK : who_at(cpu_sleep()->at);
 }
 
 /*
@@ -197,7 +220,7 @@ static __always_inline struct waker *dirtier_find(u64 bdi, u64 now)
 static __always_inline void who_row_add(const struct op *op, const struct waker *by, u32 who,
 					u64 ns)
 {
-	struct who_key key = { .pid = by->pid, .op = op->kind, .who = who };
+	struct who_key key = { .pid = by->pid, .op = op->kind, .who = who, .limit = by->limit };
 	bool even = !live.epoch;
 	struct who_sums *sums;
 
@@ -229,10 +252,24 @@ static __always_inline bool signal_has_come(const struct task_struct *task)
 	return (own | shared) & ~blocked;
 }
 
+/* The thread of @t, which waited for @limit. */
+static __always_inline const struct waker *limited_thread(const struct task_state *t, u32 limit)
+{
+	struct waker *w = &cpu_sleep()->limited;
+	u64 task = t->task; /* local, or CO-RE would search the kernel for it */
+
+	__builtin_memset(w, 0, sizeof(*w));
+	w->pid = t->id >> 32;
+	w->tid = t->id;
+	w->limit = limit;
+	w->cgroup = BPF_CORE_READ((struct task_struct *)task, cgroups, dfl_cgrp, kn, id);
+	return w;
+}
+
 /* Notes who ended the sleep of @t at @wake, if no wait was longer. */
 GLOBAL int who_of_sleep_note(struct task_state *t, u64 wake)
 {
-	const struct waker *thread;
+	const struct waker *thread = NULL;
 	struct sent_by *by;
 	u32 who;
 	u64 ns;
@@ -240,8 +277,19 @@ GLOBAL int who_of_sleep_note(struct task_state *t, u64 wake)
 	if (!t || !CONF(who))
 		return 0;
 	who = who_of_sleep(t, wake, &ns);
-	thread = who == WHO_DIRTIER ? dirtier_find(t->op.lock, wake) : &t->waking.waker;
-	if (!who || ns < WHO_LEAST_NS || !thread || !thread->tid)
+	if (!who || ns < WHO_LEAST_NS)
+		return 0;
+	if (who == WHO_DIRTIER)
+		thread = dirtier_find(t->op.lock, wake);
+	else if (who < WHO_N)
+		thread = &t->waking.waker;
+	if (!thread && who == WHO_DIRTIER)
+		who = WHO_OF_LIMIT(LIMIT_DIRTY);
+	if (who > WHO_N) {
+		thread = limited_thread(t, who >> 8);
+		who = WHO_LIMIT;
+	}
+	if (!thread || !thread->tid)
 		return 0;
 	if (CONF(who_rows))
 		who_row_add(&t->op, thread,
@@ -259,14 +307,14 @@ GLOBAL int who_of_sleep_note(struct task_state *t, u64 wake)
 /* The same; @p is the thread, whose stack has not changed since it left its CPU. */
 static __always_inline void who_note(struct task_state *t, struct task_struct *p, u64 wake)
 {
-	struct op_list *list;
+	struct cpu_sleep *s = cpu_sleep();
+	const struct waking *w = &t->waking;
+	u8 pauses = t->op.pauses;
 
-	if (!t->waking.waker.tid && !t->op.pauses)
+	if (!w->waker.tid && !pauses && !w->split.throttle)
 		return;
-	/* the key is no copy: on_sched_switch() has no stack left for one */
-	list = CONF(segments) ? bpf_map_lookup_elem(&op_segments, &t->op.segments) : NULL;
-	if (list && !t->op.pauses && !t->op.locked && !t->waking.helped && !t->waking.completed)
-		bpf_get_task_stack(p, list->slept_at, sizeof(list->slept_at), 0);
+	if (pauses == PAUSES_TAG || (!pauses && !t->op.locked && !w->helped && !w->completed))
+		bpf_get_task_stack(p, s->at, sizeof(s->at), 0);
 	who_of_sleep_note(t, wake);
 }
 

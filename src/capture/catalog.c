@@ -91,6 +91,7 @@ void catalog_done(struct catalog *c)
 	texts_free(&c->containers);
 	texts_free(&c->texts);
 	texts_free(&c->codes);
+	texts_free(&c->limits);
 	for (size_t i = 1; i < c->n_frames; i++)
 		free(c->frames[i].text);
 	for (size_t i = 1; i < c->n_stacks; i++)
@@ -358,6 +359,8 @@ static int name_add(struct catalog *c, const struct stored_name *n, const char *
 		return fs_add(c, n, text);
 	case NAME_CODE:
 		return code_add(c, n, text);
+	case NAME_LIMIT:
+		return text_add(&c->limits, n, text);
 	case NAME_FRAME:
 		return frame_add(c, n, text);
 	case NAME_STACK:
@@ -418,6 +421,11 @@ const char *catalog_build_id(const struct catalog *c, uint64_t id)
 	const char *build_id = text ? text + strlen(text) + 1 : "";
 
 	return *build_id ? build_id : NULL;
+}
+
+const char *catalog_limit(const struct catalog *c, uint64_t id)
+{
+	return text_find(c->limits, id);
 }
 
 const char *catalog_code(const struct catalog *c, uint64_t id)

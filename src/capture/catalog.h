@@ -58,7 +58,7 @@ struct catalog {
 	size_t n_files, n_threads, files_cap, threads_cap;
 	struct catalog_block *blocks; /* names of files; owned */
 	size_t block_left;            /* bytes free in the first one */
-	struct catalog_text *cgroups, *devices, *containers, *texts;
+	struct catalog_text *cgroups, *devices, *containers, *texts, *limits;
 	struct catalog_text *commands; /* by pid; the last of each */
 	struct devices disks;          /* noted while it was recorded, and what they lie on */
 	char **old_commands;           /* earlier ones, which threads may have */
@@ -92,6 +92,9 @@ const char *catalog_device(const struct catalog *c, uint64_t dev);
 
 /* The text of an id in a request to a server; "": not known. */
 const char *catalog_server_text(const struct catalog *c, uint64_t id);
+
+/* The text of a limit, as in limits.h; NULL: not known. */
+const char *catalog_limit(const struct catalog *c, uint64_t id);
 
 /* Adds the names of all containers to @names. */
 void catalog_container_names(const struct catalog *c, struct container_names *names);

@@ -9,6 +9,7 @@
 #include "base/protocols.h"
 #include "base/schema.h"
 #include "cell.h"
+#include "host/limits.h"
 #include "host/path.h"
 
 void event_names_done(struct event_names *n)
@@ -336,7 +337,11 @@ static void who_value(struct value *v, const struct event_row *r, uint64_t n)
 	COLUMN(who_tid, OPS, ID, value_number(v, r->by ? r->by->tid : 0, r->by),                   \
 	       "thread of this somebody", NOBODY)                                                  \
 	COLUMN(who_comm, OPS, TEXT, value_text(v, r->by ? r->by->comm : NULL, COMM_LEN),           \
-	       "name of this thread", NOBODY)
+	       "name of this thread", NOBODY)                                                      \
+	COLUMN(who_limit, OPS, TEXT,                                                               \
+	       v->text = r->op ? limit_known(limit_of_id(r->op->who_limit)) : NULL,                \
+	       "who is limit: the limit, such as io.max; process and thread are those that waited",\
+	       .null = "of another kind", .json.words = &limit_words)
 /* clang-format on */
 
 enum {

@@ -14,6 +14,7 @@
 #include "cell.h"
 #include "host/container.h"
 #include "host/devices.h"
+#include "host/limits.h"
 #include "host/lookup.h"
 #include "host/mounts.h"
 #include "host/path.h"
@@ -110,6 +111,7 @@ static void names_forget(struct intake *in)
 	known_free(&in->cgroups);
 	known_free(&in->devices);
 	known_free(&in->texts);
+	known_free(&in->limits);
 	known_free(&in->processes);
 	memset(in->fs_probed, 0, sizeof(in->fs_probed));
 	in->last_thread = NULL;
@@ -514,6 +516,22 @@ static inline bool is_shown(const struct intake *in, unsigned int kind)
 	return kind < OP_N && in->see_ops >> kind & 1;
 }
 
+/* The id of the limit for which @s waited. What the limit was, is written once. */
+static uint64_t limit_meet(struct intake *in, const struct sent_op *s, enum io_limit limit)
+{
+	enum limit_side side = limit_side(s->kind);
+	uint64_t id = limit_id(s->who.cgroup, side, limit);
+	char *text;
+
+	if (!known_add(&in->limits, id))
+		return id;
+	text = limit_of_cgroup(s->who.cgroup, side, limit);
+	if (text)
+		write_text(in, NAME_LIMIT, id, 0, text);
+	free(text);
+	return id;
+}
+
 /* Inlined into the loop over operations. */
 #define INLINE static inline __attribute__((always_inline))
 
@@ -524,7 +542,7 @@ INLINE uint64_t op_fill(struct stored_op *op, const struct sent_op *s,
 	op->owner = owner;
 	op->file = file;
 	op->helper = op->copied_to = 0;
-	op->who = op->who_ns = op->who_thread = op->who_op = 0;
+	op->who = op->who_ns = op->who_thread = op->who_op = op->who_limit = 0;
 	return stored_op_set(op, s, waited);
 }
 
@@ -552,7 +570,7 @@ INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sen
 	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file), total;
 	uint64_t helper = ordered ? waker_id(in, &ordered->helper) : 0;
 	unsigned int who = ordered ? sent_by_who(&ordered->by, s->start_ns, s->ret) : WHO_NONE;
-	uint64_t by = who ? waker_id(in, &ordered->by.thread) : 0;
+	uint64_t by = who && who != WHO_LIMIT ? waker_id(in, &ordered->by.thread) : 0;
 	uint64_t copied_to = waited ? file_id(in, &waited->copied_to) : 0;
 	struct stored_op *op;
 
@@ -570,7 +588,12 @@ INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sen
 	total = op_fill(op, s, waited, owner, file);
 	op->helper = helper;
 	op->copied_to = copied_to;
-	if (by) {
+	if (who == WHO_LIMIT) {
+		op->who = who;
+		op->who_ns = ordered->by.ns;
+		op->who_thread = owner;
+		op->who_limit = limit_meet(in, s, ordered->by.thread.limit);
+	} else if (by) {
 		op->who = who;
 		op->who_ns = ordered->by.ns;
 		op->who_thread = by;

@@ -69,7 +69,7 @@ struct intake {
 	struct intake_file *old_files; /* of the generation before */
 	struct intake_thread *threads, *last_thread;
 	struct sent_who last_who; /* the last thread, as sent */
-	struct intake_known *cgroups, *devices, *texts, *processes;
+	struct intake_known *cgroups, *devices, *texts, *limits, *processes;
 	struct container_names container_names;
 	struct intake_container *unnamed_containers;
 	uint64_t n_files, n_threads; /* the last ids given */

@@ -13,6 +13,7 @@
 #include "base/protocols.h"
 #include "base/reason.h"
 #include "capture/segments.h"
+#include "host/limits.h"
 
 /* The keys of the rows of a replay, and the names of the keys. */
 
@@ -360,16 +361,26 @@ static int who_add(struct replay *r, struct replay_rows *of, const struct record
 		   const struct stored_op *op)
 {
 	const struct catalog_thread *t = catalog_thread(&rec->catalog, op->who_thread);
-	struct who_key key = { .pid = t->pid, .op = op->kind, .who = op->who };
+	bool limited = op->who == WHO_LIMIT;
+	struct who_key key = { .pid = t->pid,
+			       .op = op->kind,
+			       .who = op->who,
+			       .limit = limited ? limit_of_id(op->who_limit) : LIMIT_NONE };
+	const char *limit = limited ? catalog_limit(&rec->catalog, op->who_limit) : NULL;
 	const struct who_sums sums = { 1, op->who_ns, op->who_ns };
 	struct who_row *row;
 
 	if (!op->who || op->who >= WHO_N || r->conf.layer != LAYER_OPS)
 		return 0;
-	memcpy(key.comm, t->comm, COMM_LEN);
+	if (limited)
+		key.cgroup = t->cgroup;
+	else
+		memcpy(key.comm, t->comm, COMM_LEN);
 	row = rows_who(&of->rows, &key);
 	if (!row)
 		return -ENOMEM;
+	if (limit && !row->limit)
+		row->limit = strdup(limit);
 	if (r->conf.commands && t->command && !row->command)
 		row->command = strdup(t->command);
 	who_row_add(row, &sums);
@@ -491,10 +502,13 @@ static void slow_who_fill(const struct replay *r, struct slow_op *ret, const str
 				    .thread = { .pid = t->pid,
 						.tid = t->tid,
 						.op = op->who_op < OP_N ? op->who_op : OP_NONE,
-						.who = op->who } };
+						.who = op->who,
+						.limit = limit_of_id(op->who_limit) } };
 	memcpy(ret->by.thread.comm, t->comm, COMM_LEN);
 	if (r->conf.commands && t->command)
 		ret->by_command = strdup(t->command);
+	if (op->who == WHO_LIMIT && catalog_limit(&rec->catalog, op->who_limit))
+		ret->by_limit = strdup(catalog_limit(&rec->catalog, op->who_limit));
 }
 
 static void slow_op_fill(struct replay *r, struct slow_op *ret, const struct recording *rec,

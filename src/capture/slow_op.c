@@ -71,8 +71,9 @@ void slow_op_done(struct slow_op *op)
 	free(op->requests);
 	free(op->command);
 	free(op->by_command);
+	free(op->by_limit);
 	op->requests = NULL;
-	op->command = op->by_command = NULL;
+	op->command = op->by_command = op->by_limit = NULL;
 }
 
 struct slow_op *slowest_place(struct slow_op *list, size_t *n, size_t max, uint64_t total_ns)

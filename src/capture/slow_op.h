@@ -39,15 +39,16 @@ struct slow_op {
 	struct waker lock_holder; /* the thread that released this lock */
 	uint64_t slept_ns;        /* its longest sleep for an unknown reason; 0: none, or not
 				   * recorded */
-	struct waker woken_by;  /* the thread that ended this sleep; tid 0: not known; op, stratum:
-				 * what it was doing, as of lock_holder */
-	struct waker helper;    /* ended its longest sleep with a helper at work for it; tid 0:
-				 * none; op, stratum: not known */
-	struct sent_by by;      /* who its longest wait for somebody else was due to */
-	char *by_command;       /* the command line of this thread, as @command */
-	unsigned int recording; /* number of its recording, from 0 on */
-	uint64_t real_ns;       /* when it began, since 1970; 0: not of a recording */
-	uint64_t at_ns;         /* the same since the beginning of the recording */
+	struct waker woken_by; /* the thread that ended this sleep; tid 0: not known; op, stratum:
+				* what it was doing, as of lock_holder */
+	struct waker helper;   /* ended its longest sleep with a helper at work for it; tid 0:
+				* none; op, stratum: not known */
+	struct sent_by by;     /* who its longest wait for somebody else was due to */
+	char *by_command;      /* the command line of this thread, as @command */
+	char *by_limit; /* of WHO_LIMIT, as in limits.h; for free(); NULL: not known. Hostile */
+	unsigned int recording;         /* number of its recording, from 0 on */
+	uint64_t real_ns;               /* when it began, since 1970; 0: not of a recording */
+	uint64_t at_ns;                 /* the same since the beginning of the recording */
 	struct slow_requests *requests; /* for free(); NULL: none. Only of recordings */
 };
 

@@ -108,7 +108,9 @@ struct chunk_head {
 	ID(who, who, VALUE)                                                                        \
 	ID(who_ns, who_ns, VALUE)                                                                  \
 	ID(who_thread, who_thread, VALUE)                                                          \
-	ID(who_op, who_op, VALUE)
+	ID(who_op, who_op, VALUE)                                                                  \
+	/* of WHO_LIMIT: NAME_LIMIT, 0: none */                                                    \
+	ID(who_limit, who_limit, VALUE)
 /* clang-format on */
 
 /* Recordings of all versions have the strata before this one. Older ones do not have the others:
@@ -300,6 +302,7 @@ enum stored_name_type {
 		     * function, NUL, source as the compiler had it; "": not known */
 	NAME_STACK, /* a enum stack_end; b 1: found by frame pointers in part; text: each frame,
 		     * NAME_FRAME, as 4 bytes, the innermost first */
+	NAME_LIMIT, /* id limit_id(); text: as in limits.h */
 	NAME_TYPES,
 };
 

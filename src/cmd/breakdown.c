@@ -14,6 +14,7 @@
 #include "common/breakdown_opts.h"
 #include "host/container.h"
 #include "host/container_names.h"
+#include "host/limits.h"
 #include "host/mounts.h"
 #include "host/newfile.h"
 #include "run/io.h"
@@ -307,6 +308,9 @@ static void on_slow_op(void *arg, const struct sent_slow_op *sent)
 		place->by_command =
 			op.by.thread.who ? session_command(session, op.by.thread.pid, NULL) : NULL;
 	}
+	if (op.by.thread.who == WHO_LIMIT)
+		place->by_limit =
+			limit_of_cgroup(op.who.cgroup, limit_side(op.kind), op.by.thread.limit);
 	if (b->n_slowest == max)
 		session_set_slow_ns(session, b->slowest[max - 1].total_ns);
 }

@@ -19,6 +19,7 @@
 #include "show/daemons.h"
 #include "show/device_tree.h"
 #include "show/joined.h"
+#include "base/limit_text.h"
 #include "show/stacks_json.h"
 #include "show/breakdown_members.h"
 
@@ -252,9 +253,10 @@ static void put_who(struct json *j, const struct slow_op *r)
 	json_put_begin(j, "who", '{');
 	json_put_string(j, "kind", who_known(w->who));
 	json_put_uint(j, "wait_ns", r->by.ns);
-	put_thread(j, w->pid, w->tid, w->comm);
+	put_thread(j, w->pid, w->tid, w->who == WHO_LIMIT ? r->who.comm : w->comm);
 	json_put_string(j, "command", r->by_command);
 	json_put_string(j, "op", w->op ? op_name(w->op) : NULL);
+	json_put_limit(j, w->limit, r->by_limit);
 	json_put_end(j, '}');
 }
 
@@ -276,8 +278,12 @@ static void put_whos(struct json *j, const struct snapshot *sn)
 		json_put_uint(j, "total_ns", r->sums.total_ns);
 		json_put_uint(j, "max_ns", r->sums.max_ns);
 		json_put_uint(j, "pid", r->key.pid);
-		json_put_text(j, "comm", r->key.comm, sizeof(r->key.comm));
+		if (r->key.who == WHO_LIMIT)
+			json_put_string(j, "comm", limit_known(r->key.limit));
+		else
+			json_put_text(j, "comm", r->key.comm, sizeof(r->key.comm));
 		json_put_string(j, "command", r->command);
+		json_put_limit(j, r->key.limit, r->limit);
 		json_put_end(j, '}');
 	}
 	json_put_end(j, ']');

@@ -270,10 +270,30 @@ static const struct member who_kind_members[] = {
 		  "thread which worked for it; server: it answered the request; waker: it woke "
 		  "the thread, for another reason; dirtier: it had written most of the dirty data "
 		  "on "
-		  "the device, so that the kernel lets all who write wait",
+		  "the device, so that the kernel lets all who write wait; limit: nobody, but a "
+		  "limit that the kernel keeps, and the process is the one that waited",
 	  .words = &who_words },
 	{}
 };
+static const struct member limit_members[] = {
+	{ "name", MEMBER_ASCII,
+	  .what = "io.max: what blk-throttle lets a cgroup read or write; io.latency: the target "
+		  "of "
+		  "another cgroup; io.cost: the cgroup's share; wbt: writes in progress at a disk; "
+		  "dirty: dirty data in memory",
+	  .words = &limit_words },
+	{ "cgroup", MEMBER_TEXT, .what = "path of the cgroup that has the limit",
+	  .null = "none has it, or not known" },
+	{ "value", MEMBER_TEXT,
+	  .what = "the limit as the kernel's files have it, such as \"sda wbps=1048576\"",
+	  .null = "not found: the cgroup is gone, or has version 1" },
+	{}
+};
+static const struct object limit_object = { NULL, "a limit of I/O", limit_members };
+static const struct member who_limit_members[] = { { "limit", MEMBER_OBJECT, .what = "the limit",
+						     .null = "of another kind",
+						     .object = &limit_object },
+						   {} };
 static const struct member who_members[] = {
 	{ .also = who_kind_members },
 	{ "wait_ns", MEMBER_TIME, .what = "length of the wait, 100 us or more" },
@@ -282,6 +302,7 @@ static const struct member who_members[] = {
 	  .null = "as of the operation" },
 	{ "op", MEMBER_ASCII, .what = "kind of the operation in which it was",
 	  .null = "none, or not known", .words = &op_words },
+	{ .also = who_limit_members },
 	{}
 };
 static const struct member who_row_members[] = {
@@ -291,9 +312,10 @@ static const struct member who_row_members[] = {
 	{ "total_ns", MEMBER_TIME, .what = "time of all these waits" },
 	{ "max_ns", MEMBER_TIME, .what = "the longest of them" },
 	{ "pid", MEMBER_ID, .what = "the process to which they were due" },
-	{ "comm", MEMBER_TEXT, .what = "name of its thread" },
+	{ "comm", MEMBER_TEXT, .what = "name of its thread; limit: name of the limit" },
 	{ "command", MEMBER_TEXT, .what = "command line of this process",
 	  .null = "not known; live, only the first 16 of the list have one" },
+	{ .also = who_limit_members },
 	{}
 };
 static const struct object who_row_object = { "who", "waits for one process", who_row_members };

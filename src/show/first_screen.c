@@ -8,6 +8,7 @@
 
 #include "base/async.h"
 #include "base/names.h"
+#include "base/limit_text.h"
 #include "show/stacks_text.h"
 #include "show/view_parts.h"
 
@@ -355,7 +356,8 @@ struct who_group {
 
 static bool who_is_alike(const struct who_row *a, const struct who_row *b)
 {
-	return a->key.who == b->key.who && !memcmp(a->key.comm, b->key.comm, COMM_LEN);
+	return a->key.who == b->key.who && a->key.limit == b->key.limit &&
+	       !memcmp(a->key.comm, b->key.comm, COMM_LEN);
 }
 
 static int pid_order(const void *a, const void *b)
@@ -419,8 +421,15 @@ static void who_text(char *text, size_t cap, const struct breakdown_view *v,
 {
 	char comm[TEXT_SAFE_CAP(COMM_LEN)], command[NAME], safe[NAME];
 	const struct who_key *k = &g->most->key;
+	char limit[LIMIT_TEXT];
 	int n;
 
+	if (k->who == WHO_LIMIT) {
+		limit_text(limit, k->limit, g->most->limit);
+		snprintf(text, cap, "waited %s %s %s", text_ns(g->total_ns).s, who_before(k->who),
+			 limit);
+		return;
+	}
 	text_safe_n(comm, sizeof(comm), k->comm, strnlen(k->comm, COMM_LEN));
 	n = snprintf(text, cap, "waited %s %s %s %s (", text_ns(g->total_ns).s, who_before(k->who),
 		     comm, who_after(k->who));

@@ -15,6 +15,7 @@
 #include "capture/slow_requests.h"
 #include "cell.h"
 #include "show/device_tree.h"
+#include "base/limit_text.h"
 #include "show/view_parts.h"
 
 /* Writes a line of safe text; on a terminal, cut to its width. */
@@ -221,24 +222,38 @@ static void put_woken(struct text_out *o, const struct breakdown_view *v, const 
 	put_line(o, v, line);
 }
 
-/* "waited 20.1 ms for a file lock that apt had (pid 12, tid 12, in write): apt update" */
-static void put_by(struct text_out *o, const struct breakdown_view *v, const struct slow_op *r)
+char *slowest_who(const struct breakdown_view *v, const struct slow_op *r)
 {
 	const struct waker *w = &r->by.thread;
 	size_t cap = r->by_command ? TEXT_SAFE_CAP(strlen(r->by_command)) : 1, n;
-	char comm[TEXT_SAFE_CAP(COMM_LEN)], *line = w->who ? malloc(cap + 320) : NULL;
+	char comm[TEXT_SAFE_CAP(COMM_LEN)], *line;
 
+	if (!w->who)
+		return NULL;
+	line = malloc(cap + LIMIT_TEXT + 320);
 	if (!line)
-		return;
+		return NULL;
+	n = snprintf(line, 320, "waited %s %s ", view_time(v, r->by.ns).s, who_before(w->who));
+	if (w->who == WHO_LIMIT) {
+		limit_text(line + n, w->limit, r->by_limit);
+		return line;
+	}
 	text_safe_n(comm, sizeof(comm), w->comm, strnlen(w->comm, sizeof(w->comm)));
-	n = snprintf(line, 320, "waited %s %s %s %s (pid %u, tid %u%s%s)", view_time(v, r->by.ns).s,
-		     who_before(w->who), comm, who_after(w->who), w->pid, w->tid,
-		     w->op ? ", in " : "", w->op ? op_name(w->op) : "");
+	n += snprintf(line + n, 320 - n, "%s %s (pid %u, tid %u%s%s)", comm, who_after(w->who),
+		      w->pid, w->tid, w->op ? ", in " : "", w->op ? op_name(w->op) : "");
 	if (r->by_command) {
 		strcpy(line + n, ": ");
 		text_safe(line + n + 2, cap, r->by_command);
 	}
-	put_long(o, v, line);
+	return line;
+}
+
+static void put_by(struct text_out *o, const struct breakdown_view *v, const struct slow_op *r)
+{
+	char *line = slowest_who(v, r);
+
+	if (line)
+		put_long(o, v, line);
 	free(line);
 }
 

@@ -18,6 +18,11 @@ void slowest_put(struct text_out *o, const struct breakdown_view *v, const struc
 void slowest_title(char *dst, size_t cap, const struct breakdown_view *v, const char *fs,
 		   const struct slow_op *r);
 
+/* "waited 20.1 ms for a file lock that apt had (pid 12, tid 12, in write): apt update", safe; with
+ * the command line only if @r has it. The caller frees it. Returns NULL if its wait was due to
+ * nobody. */
+char *slowest_who(const struct breakdown_view *v, const struct slow_op *r);
+
 struct slow_request;
 
 /* When a request was submitted, after the operation's beginning: "1.20 ms", "-3.00 us". */

@@ -104,15 +104,18 @@ static void conf_set_completes(struct bpf_conf *c, struct feature *f)
 	}
 }
 
-/* The functions of WHO_LIST in which threads sleep. */
+/* The functions of WHO_LIST and LIMIT_LIST in which threads sleep. */
 static void conf_set_who_sites(struct bpf_conf *c)
 {
 #define WHO_SITE(number, id, name, before, after, functions, strata) { functions, number },
+#define LIMIT_SITE(number, id, name, functions)                                                    \
+	{ functions, WHO_LIMIT | (number) << 8 },
 	static const struct {
 		const char *functions;
 		unsigned int who;
-	} all[] = { WHO_LIST(WHO_SITE) };
+	} all[] = { WHO_LIST(WHO_SITE) LIMIT_LIST(LIMIT_SITE) };
 #undef WHO_SITE
+#undef LIMIT_SITE
 	struct who_site *site = c->who_sites;
 	char functions[128], *rest, *name;
 
@@ -132,7 +135,7 @@ static void conf_set_symbols(struct bpf_conf *c, const struct session_conf *sc, 
 {
 	FILE *symbols;
 
-	if (!(plan_asked(sc) & ASK_QUEUED) && !c->segments)
+	if (!(plan_asked(sc) & ASK_QUEUED) && !c->who)
 		return;
 	symbols = kallsyms_open();
 	if (symbols)
@@ -142,7 +145,7 @@ static void conf_set_symbols(struct bpf_conf *c, const struct session_conf *sc, 
 	if (plan_asked(sc) & ASK_HUNG) /* not worth reading all symbols for this alone */
 		c->connect_from =
 			kallsyms_cached_range("unix_wait_for_peer", (uint64_t *)&c->connect_to);
-	if (c->segments)
+	if (c->who)
 		conf_set_who_sites(c);
 	kallsyms_forget();
 }

@@ -7,6 +7,7 @@
  * options.
  */
 #include "host/devices.h"
+#include "host/limits.h"
 #include "trace/session.h"
 
 #include <errno.h>
@@ -662,8 +663,14 @@ static void whos_read(struct session *s, struct snapshot *sn)
 
 	sn->has_whos = s->trace->rodata->conf.who_rows;
 	snapshot_whos_sort(sn);
-	for (size_t i = 0; i < sn->n_whos && i < MOST; i++)
-		sn->whos[i].command = session_command(s, sn->whos[i].key.pid, NULL);
+	for (size_t i = 0; i < sn->n_whos && i < MOST; i++) {
+		const struct who_key *key = &sn->whos[i].key;
+
+		sn->whos[i].command = session_command(s, key->pid, NULL);
+		if (key->who == WHO_LIMIT)
+			sn->whos[i].limit =
+				limit_of_cgroup(key->cgroup, limit_side(key->op), key->limit);
+	}
 }
 
 int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *why)

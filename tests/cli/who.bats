@@ -9,6 +9,7 @@ setup() { begin_in_dir; }
 
 teardown() {
 	[[ -z ${scanner:-} ]] || kill "$scanner" || true
+	[[ ! -d ${group:-} ]] || rmdir "$group"
 	! mountpoint -q "$dir/m" || umount -l "$dir/m"
 	end_in_dir
 }
@@ -169,6 +170,53 @@ while True:
 	json '.who | any(.kind == "dirtier" and .comm == "hog")' "$tmp/stored"
 	kill "$hog"
 	wait "$hog" || true
+}
+
+# Lets processes in the cgroup $group write 2 MiB/s to DISK. Sets $limited if their limit can be named: version 2.
+limit_writes() { # DISK
+	if [[ -w /sys/fs/cgroup/cgroup.subtree_control ]]; then
+		grep -qw io /sys/fs/cgroup/cgroup.controllers && echo +io >/sys/fs/cgroup/cgroup.subtree_control ||
+			skip "cgroup v2 has no io controller"
+		group=/sys/fs/cgroup/iostrata-who-$$ limited=1
+		mkdir "$group"
+		echo "$(<"/sys/class/block/$1/dev") wbps=2097152" >"$group/io.max"
+	else
+		[[ -d /sys/fs/cgroup/blkio ]] || skip "no cgroup io controller"
+		group=/sys/fs/cgroup/blkio/iostrata-who-$$ limited=
+		mkdir "$group"
+		echo "$(<"/sys/class/block/$1/dev") 2097152" >"$group/blkio.throttle.write_bps_device"
+	fi
+}
+
+@test "who: the limit of a cgroup is named, live, in JSON, in recordings and by explain" {
+	local disk words
+	mount_own
+	disk=$(basename "$(findmnt -no SOURCE "$dir/m")")
+	limit_writes "$disk"
+	words="a limit of its cgroup (io.max or blkio.throttle)"
+	[[ -z $limited ]] || words="the limit of cgroup /${group##*/}: 2.00 MiB/s of writes on $disk (io.max)"
+	cat >"$tmp/limited.sh" <<-END
+		echo \$\$ >"$group/cgroup.procs"
+		exec dd if=/dev/zero of="$dir/m/file" bs=128k count=23 oflag=direct status=none
+	END
+	for command in "breakdown --" "record -o $tmp/r.ios --"; do
+		# shellcheck disable=SC2086 # words
+		expect 0 $command bash "$tmp/limited.sh"
+		[[ $command == breakdown* ]] || expect 0 report "$tmp/r.ios"
+		tr -s '\n ' ' ' <<<"$output$stderr" | grep -E "waited [0-9.]+ m?s for "
+		[[ $(tr -s '\n ' ' ' <<<"$output$stderr") == *" for $words"* ]]
+	done
+	expect 0 report -j --slowest 3 --op write "$tmp/r.ios"
+	json '(.who[0] | .kind == "limit" and .op == "write" and .count >= 7 and .comm == "io.max" and
+		.total_ns > 300000000 and .limit.name == "io.max") and (.slowest | all(.who.limit.name == "io.max" and
+		.who.kind == "limit" and .who.wait_ns <= .strata.throttle and .who.comm == "dd"))'
+	[[ -z $limited ]] ||
+		json ".who[0].limit | .cgroup == \"/${group##*/}\" and .value == \"$disk wbps=2097152\""
+	expect 0 report --events csv --op write "$tmp/r.ios"
+	[[ $(grep -c ',"limit",.*,"io.max"$' <<<"$output") -ge 7 ]]
+	expect 0 report --slowest 1 --op write "$tmp/r.ios"
+	[[ $output == *"for $words"* ]]
+	rmdir "$group"
 }
 
 @test "who: the thread that ran on the CPU instead is named" {

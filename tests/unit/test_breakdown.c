@@ -172,6 +172,7 @@ static void fixture_hostile(struct fixture *f, uint64_t n)
 	f->records[1].has_segments = false; /* they are checked as they come */
 	f->records[1].command = (char *)HOSTILE " " HOSTILE;
 	f->records[1].by_command = (char *)HOSTILE " " HOSTILE;
+	f->records[1].by_limit = (char *)HOSTILE "\t" HOSTILE;
 	f->damaged = true;
 }
 
@@ -2155,7 +2156,10 @@ static const char every_member[] =
 	"\"unpatterned\":206,"
 	"\"unreaped\":207,"
 	"\"who\":[{\"kind\":\"file_lock\",\"op\":\"lock\",\"count\":3,\"total_ns\":420,"
-	"\"max_ns\":419,\"pid\":421,\"comm\":\"apt\",\"command\":\"apt up\"}],"
+	"\"max_ns\":419,\"pid\":421,\"comm\":\"apt\",\"command\":\"apt up\","
+	"\"limit\":null},{\"kind\":\"limit\",\"op\":\"write\",\"count\":2,\"total_ns\":320,"
+	"\"max_ns\":319,\"pid\":422,\"comm\":\"io.max\",\"command\":null,\"limit\":{"
+	"\"name\":\"io.max\",\"cgroup\":\"/x\\u0009y\",\"value\":\"sda wbps=4096\"}}],"
 	"\"machine\":{\"ns\":400,\"cpu_ns\":401,\"user_ns\":402,\"system_ns\":403,"
 	"\"iowait_ns\":404,\"steal_ns\":405,\"cpu_some_ns\":406,\"io_some_ns\":null,"
 	"\"io_full_ns\":null,\"memory_some_ns\":409,\"memory_full_ns\":410,"
@@ -2182,7 +2186,7 @@ static const char every_member[] =
 	"\"helper\":{\"pid\":411,\"tid\":412,\"comm\":\"jbd2/sda\"},"
 	"\"woken_by\":{\"sleep_ns\":413,\"pid\":414,\"tid\":415,\"comm\":\"bindfs\"},"
 	"\"who\":{\"kind\":\"file_lock\",\"wait_ns\":416,\"pid\":417,\"tid\":418,\"comm\":\"apt\","
-	"\"command\":\"apt update\",\"op\":\"fsync\"},"
+	"\"command\":\"apt update\",\"op\":\"fsync\",\"limit\":null},"
 	"\"disk_requests\":null,\"disk_requests_count\":null}]}\n";
 
 static char *container(const char *id, const char *runtime, const char *pod)
@@ -2317,6 +2321,34 @@ static void fixture_of(struct fixture *f, enum stratum st, uint64_t ns)
 	f->sn.ops[0].strata[st] = ns;
 }
 
+/* A limit is nobody's, and its cgroups are told apart. */
+static void the_first_screen_names_a_limit(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.form.detail = 0;
+	fixture_of(&f, ST_THROTTLE, 100000000);
+	who_add(&f.sn,
+		(struct who_key){
+			.pid = 7, .op = OP_WRITE, .who = WHO_LIMIT, .limit = LIMIT_IO_MAX },
+		"\x7", "dd if=secret", 52000000);
+	f.sn.whos[0].limit = strdup("sda wbps=4096\t/x\x1b");
+	who_add(&f.sn,
+		(struct who_key){
+			.pid = 7, .op = OP_READ, .who = WHO_LIMIT, .limit = LIMIT_IO_MAX },
+		"\x8", NULL, 40000000);
+	who_add(&f.sn,
+		(struct who_key){ .pid = 7, .op = OP_READ, .who = WHO_LIMIT, .limit = LIMIT_WBT },
+		"\x7", NULL, 5000000);
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nwaited 52.0 ms for the limit of cgroup /x\\x1b: 4.00 KiB/s ");
+	assert_has(f.text, "(io.max)\n");
+	assert_has_not(f.text, "secret");
+	fixture_done(&f);
+}
+
 /* Somebody is named who has most of a stratum, and a tenth of all: one process with its command
  * line, or several of one name. */
 static void the_first_screen_says_who(void **state)
@@ -2379,6 +2411,18 @@ static void the_first_screen_says_who(void **state)
 	print(&f, breakdown_text, &v, 0);
 	assert_has_not(f.text, "waited"); /* less than a tenth of all */
 	fixture_done(&f);
+}
+
+static void whos_add(struct snapshot *sn)
+{
+	who_add(sn, (struct who_key){ .pid = 421, .op = OP_LOCK, .who = WHO_FILE_LOCK }, "apt",
+		"apt up", 420);
+	who_add(sn,
+		(struct who_key){
+			.pid = 422, .op = OP_WRITE, .who = WHO_LIMIT, .limit = LIMIT_IO_MAX },
+		"", NULL, 320);
+	sn->whos[1].sums.count = 2;
+	sn->whos[1].limit = strdup("sda wbps=4096\t/x\ty");
 }
 
 static void json_has_every_member(void **state)
@@ -2452,8 +2496,7 @@ static void json_has_every_member(void **state)
 	for (int i = 0; i < MACHINE_FIGURES; i++)
 		f.sn.machine.figure[i] = 401 + i;
 	disks_add(&f.sn);
-	who_add(&f.sn, (struct who_key){ .pid = 421, .op = OP_LOCK, .who = WHO_FILE_LOCK }, "apt",
-		"apt up", 420);
+	whos_add(&f.sn);
 	f.sn.unnamed_cgroups = 205;
 	f.sn.unpatterned = 206;
 	f.sn.has_unreaped = true;
@@ -2864,6 +2907,7 @@ int main(void)
 		cmocka_unit_test(keys_get_a_line_each),
 		cmocka_unit_test(keys_are_sums_on_the_first_screen),
 		cmocka_unit_test(the_first_screen_says_who),
+		cmocka_unit_test(the_first_screen_names_a_limit),
 		cmocka_unit_test(the_slowest_say_when),
 		cmocka_unit_test(the_slowest_are_shown_in_order),
 		cmocka_unit_test(the_slowest_are_shown_whole),

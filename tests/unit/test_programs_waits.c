@@ -1303,6 +1303,61 @@ static const struct who_sums *who_sums_of(const struct ktask *t, u32 op, enum wh
 	return bpf_map_lookup_elem(&who_rows_even, &key);
 }
 
+/* The row of the waits of alice for @limit. */
+static const struct who_sums *limit_sums_of(u32 op, enum io_limit limit)
+{
+	struct who_key key = { .pid = alice.t.tgid, .op = op, .who = WHO_LIMIT, .limit = limit };
+
+	return bpf_map_lookup_elem(&who_rows_even, &key);
+}
+
+/* A wait for a request is due to a limit if it was in a limit's function; a wait of a throttled bio
+ * always is. */
+static void test_limits(void **state)
+{
+	const struct who_sums *s;
+	struct io io, held;
+
+	(void)state;
+	conf.who = conf.who_rows = conf.issuers = 1;
+	conf.who_sites[2] = (struct who_site){ 0x1000, 0x2000, WHO_LIMIT | LIMIT_WBT << 8 };
+	conf.who_sites[3] = (struct who_site){ 0x3000, 0x4000, WHO_SCANNER };
+	bio_init(&io.bio, &disk, REQ_OP_READ, 8, 4096);
+	EVENT(on_bio_queue, &io.bio);
+	alice.stack[1] = 0x2000;
+	sleeps_until(230000, &bob);
+	sleeps_until(99999, &bob);
+	alice.stack[1] = 0x3001; /* of nobody who has requests wait */
+	sleeps_until(250000, &bob);
+	alice.stack[1] = 0x5000;
+	sleeps_until(260000, &bob);
+	assert_int_equal(current_lookup()->op.strata[ST_TAG], 230000 + 99999 + 250000 + 260000);
+	assert_int_equal(map_count(&who_rows_even), 1);
+	s = limit_sums_of(OP_META, LIMIT_WBT);
+	assert_int_equal(s->count, 1);
+	assert_int_equal(s->total_ns, 230000);
+	sys_exit(0);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	bio_init(&held.bio, &disk, REQ_OP_READ, 800, 4096);
+	EVENT(on_bio_throttled, &held.bio);
+	sleeps(&alice, 0);
+	tick(310000);
+	task_init(&bob, 8, 8, "kworker/1:1", PF_KTHREAD | PF_WQ_WORKER);
+	strcpy(bob.queue, "kthrotld");
+	cpu_is(1, &bob);
+	submits(&held, REQ_OP_READ);
+	tick(30);
+	cpu_is(1, &idle[1]);
+	machine.level = 0x10000;
+	complete_bytes(&held.rq, 0, 4096);
+	wake(&alice);
+	completion_is_over();
+	machine.level = 0;
+	runs(&alice, 0);
+	assert_int_equal(limit_sums_of(OP_META, LIMIT_IO_MAX)->total_ns, 310000);
+	assert_int_equal(map_count(&who_rows_even), 2);
+}
+
 /* Rows have all waits of 100 us, not only the longest of each operation, and not those of threads
  * in no operation. A wait that a signal ended was not ended by the holder of the file lock. */
 static void test_rows_of_waits(void **state)
@@ -1393,10 +1448,11 @@ static void test_who_made_pages_dirty(void **state)
 	dirties(&alice, &wb, 3, 5);
 	sleeps_until(300000, &carol);
 	assert_int_equal(who_sums_of(&carol, OP_META, WHO_DIRTIER)->total_ns, 500000);
-	/* all that is too long ago when the sleep ends */
+	/* all that is too long ago when the sleep ends: only the limit is known */
 	dirties(&alice, &wb, 3, 5);
 	sleeps_until(1ULL << 34, &carol);
-	assert_int_equal(map_count(&who_rows_even), 1);
+	assert_int_equal(map_count(&who_rows_even), 2);
+	assert_int_equal(limit_sums_of(OP_META, LIMIT_DIRTY)->total_ns, 1ULL << 34);
 	assert_int_equal(who_sums_of(&carol, OP_META, WHO_DIRTIER)->total_ns, 500000);
 	/* nobody made more than half */
 	tick(1ULL << 33);
@@ -1404,7 +1460,8 @@ static void test_who_made_pages_dirty(void **state)
 	dirties(&carol, &wb, 5, 7);
 	dirties(&alice, &wb, 5, 8);
 	sleeps_until(300000, &carol);
-	assert_int_equal(map_count(&who_rows_even), 1);
+	assert_int_equal(map_count(&who_rows_even), 2);
+	assert_int_equal(limit_sums_of(OP_META, LIMIT_DIRTY)->total_ns, (1ULL << 34) + 300000);
 	/* the window before the last one is none that counts */
 	dirties(&carol, &wb, 999, 9);
 	tick(1ULL << 33);
@@ -1874,6 +1931,7 @@ int main(void)
 		TEST(test_who_held_a_lock),
 		TEST(test_who_ended_a_sleep),
 		TEST(test_who_a_wait_was_due_to),
+		TEST(test_limits),
 		TEST(test_rows_of_waits),
 		TEST(test_who_made_pages_dirty),
 		TEST(test_who_ran_instead),
