@@ -455,6 +455,21 @@ static void put_shares(struct page_out *out, const struct breakdown_rows *rows)
 	text_put(&out->o, "</div>\n");
 }
 
+/* Those for whom operations waited. Command lines are in the rows only if asked for. */
+static void put_whos(struct page_out *out, const struct breakdown_rows *rows)
+{
+	char text[FIRST_SCREEN_ANSWER];
+
+	for (unsigned int i = 0; i < FIRST_SCREEN_WHOS; i++) {
+		if (!first_screen_who(text, sizeof(text), &out->view, out->p->sn, &rows->whole, i,
+				      true))
+			return;
+		text_put(&out->o, "<p class=whos>");
+		text_html_safe(&out->o, text);
+		text_put(&out->o, "</p>\n");
+	}
+}
+
 /* What is lost or not measured, as a line to be opened. */
 static void put_notes(struct page_out *out, char *notes)
 {
@@ -499,6 +514,7 @@ static int put_answer(struct page_out *out)
 	text_html_safe(o, text);
 	text_put(o, "</h1>\n");
 	put_shares(out, &rows);
+	put_whos(out, &rows);
 	if (notes)
 		put_notes(out, notes);
 	text_put(o, "</section>\n");

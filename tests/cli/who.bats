@@ -108,6 +108,22 @@ mount_own() {
 	json '.findings[0] | .attribute == "who" and .text == "waiting for a file lock that holder had"'
 }
 
+@test "who: pages name the holder of a file lock, escaped, and its command line only if asked" {
+	local said="waited [0-9.]+ m?s for a file lock that &lt;b&gt;holder had [(]pid [0-9]+" page
+	locks "$dir/lock" | sed 's/"holder"/"<b>holder"/' >"$tmp/locks.py"
+	expect 0 record -o "$tmp/r.ios" -- "$python" "$tmp/locks.py" a-secret
+	expect 0 report --html "$tmp/recorded.html" "$tmp/r.ios"
+	expect 0 report --html "$tmp/asked.html" --commands "$tmp/r.ios"
+	expect 0 breakdown --slowest 3 --html "$tmp/live.html" -- "$python" "$tmp/locks.py" a-secret
+	for page in recorded asked live; do
+		grep -E "<p class=whos>$said[)]" "$tmp/$page.html"
+		grep -E "<li>$said, tid [0-9]+, in lock[)]" "$tmp/$page.html"
+		! grep -F '<b>holder' "$tmp/$page.html" || false
+	done
+	grep -F a-secret "$tmp/asked.html"
+	! grep -F a-secret "$tmp/recorded.html" "$tmp/live.html" || false
+}
+
 @test "who: a scanner of fanotify is named" {
 	mount_own
 	echo x >"$dir/m/file"
