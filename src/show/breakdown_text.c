@@ -726,6 +726,7 @@ int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapsho
 			put_nothing(&o, v, sn);
 		} else {
 			put_head(&o, v, sn);
+			first_screen_whos(&o, v, sn, &rows);
 			put_ops(&o, v, &rows);
 			put_files(&o, v, sn, &rows);
 			put_requests(&o, v, &rows);

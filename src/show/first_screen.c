@@ -464,9 +464,8 @@ bool first_screen_who(char *text, size_t cap, const struct breakdown_view *v,
 	return found;
 }
 
-/* Writes who had the operations wait. */
-static void put_whos(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
-		     const struct breakdown_rows *rows)
+void first_screen_whos(struct text_out *o, const struct breakdown_view *v,
+		       const struct snapshot *sn, const struct breakdown_rows *rows)
 {
 	char text[FIRST_SCREEN_ANSWER];
 
@@ -642,7 +641,7 @@ static char *above_ops(const struct breakdown_view *v, const struct snapshot *sn
 	unfinished_put(&m.o, v, sn);
 	put_answer(&m.o, v, sn, rows);
 	put_shares(&m.o, v, sn, rows);
-	put_whos(&m.o, v, sn, rows);
+	first_screen_whos(&m.o, v, sn, rows);
 	put_pseudo(&m.o, v, rows);
 	return memory_take(&m);
 }

@@ -49,6 +49,10 @@ bool first_screen_who(char *text, size_t cap, const struct breakdown_view *v,
 		      const struct snapshot *sn, const struct breakdown_whole *whole,
 		      unsigned int nth, bool commands);
 
+/* Writes a line for each of them. */
+void first_screen_whos(struct text_out *o, const struct breakdown_view *v,
+		       const struct snapshot *sn, const struct breakdown_rows *rows);
+
 /*
  * The shares of the time of all requests of io_uring and libaio, from each one's submission to its
  * end: "time of asynchronous requests: 23.7 s, D device 97 %, q queue 3 %; 98 % of it uring read

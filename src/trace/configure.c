@@ -108,8 +108,8 @@ static void conf_set_completes(struct bpf_conf *c, struct feature *f)
 static void conf_set_who_sites(struct bpf_conf *c)
 {
 #define WHO_SITE(number, id, name, before, after, functions, strata) { functions, number },
-#define LIMIT_SITE(number, id, name, functions)                                                    \
-	{ functions, WHO_LIMIT | (number) << 8 },
+
+#define LIMIT_SITE(number, id, name, functions) { functions, WHO_LIMIT | (number) << 8 },
 	static const struct {
 		const char *functions;
 		unsigned int who;

@@ -130,8 +130,12 @@ mount_own() {
 	scans "$dir/m" || skip "no fanotify"
 	expect 0 breakdown -j --slowest 1 --op open -- cat "$dir/m/file"
 	json '.slowest[0] | .who.kind == "scanner" and .who.comm == "scannerd" and .who.wait_ns > 40000000'
-	expect 0 breakdown -- cat "$dir/m/file"
-	grep -E "^waited [0-9.]+ m?s until scannerd had answered fanotify's question [(]pid $scanner[)]" <<<"$output$stderr"
+	for detail in "" -v; do
+		# shellcheck disable=SC2086 # no word
+		expect 0 breakdown $detail -- cat "$dir/m/file"
+		grep -E "^waited [0-9.]+ m?s until scannerd had answered fanotify's question [(]pid $scanner[)]" \
+			<<<"$output$stderr"
+	done
 	expect 0 record -o "$tmp/r.ios" --op open -- cat "$dir/m/file"
 	expect 0 report --slowest 1 "$tmp/r.ios"
 	[[ $output == *" until scannerd had answered fanotify's question (pid $scanner, tid $scanner): "* ]]

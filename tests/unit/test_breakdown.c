@@ -2346,6 +2346,9 @@ static void the_first_screen_names_a_limit(void **state)
 	assert_has(f.text, "\nwaited 52.0 ms for the limit of cgroup /x\\x1b: 4.00 KiB/s ");
 	assert_has(f.text, "(io.max)\n");
 	assert_has_not(f.text, "secret");
+	v.form.detail = 1;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nwaited 52.0 ms for the limit of cgroup /x\\x1b: ");
 	fixture_done(&f);
 }
 
