@@ -24,7 +24,7 @@ enum {
 
 const struct limit_places *limit_places(void)
 {
-	static struct limit_places at = { NULL, "/sys/block", "/proc/sys/vm" };
+	static struct limit_places at = { NULL, "/sys/block", "/proc/sys/vm", "/sys/class/bdi" };
 
 	if (!at.cgroups)
 		at.cgroups = access("/sys/fs/cgroup/cgroup.controllers", F_OK)
@@ -254,6 +254,30 @@ static bool dirty_read(const struct limit_places *at, char ret_value[VALUE_BYTES
 	return false;
 }
 
+/* Adds "; sda max_ratio=1" for each device that has a limit for dirty data of its own. */
+static void backing_add(const struct limit_places *at, char value[VALUE_BYTES])
+{
+	char file[300], text[FILE_BYTES], line[64], *end;
+	DIR *dir = opendir(at->backing);
+	struct dirent *e;
+	long ratio;
+
+	for (int n = 0; dir && n < DISKS_MOST && (e = readdir(dir));) {
+		snprintf(file, sizeof(file), "%s/strict_limit", e->d_name);
+		if (!text_read(at->backing, "", file, text) || *text != '1')
+			continue;
+		snprintf(file, sizeof(file), "%s/max_ratio", e->d_name);
+		if (!text_read(at->backing, "", file, text))
+			continue;
+		ratio = strtol(text, &end, 10);
+		snprintf(line, sizeof(line), "%.32s max_ratio=%ld", e->d_name, ratio);
+		line_add(value, line, LIMIT_BOTH);
+		n += end > text;
+	}
+	if (dir)
+		closedir(dir);
+}
+
 char *limit_read(const struct limit_places *at, const char *cgroup, enum limit_side side,
 		 enum io_limit limit)
 {
@@ -268,6 +292,8 @@ char *limit_read(const struct limit_places *at, const char *cgroup, enum limit_s
 		found = wbt_read(at, value);
 	if (!found && limit == LIMIT_DIRTY)
 		found = dirty_read(at, value);
+	if (found && limit == LIMIT_DIRTY)
+		backing_add(at, value);
 	return found && asprintf(&text, "%s\t%s", value, group) >= 0 ? text : NULL;
 }
 

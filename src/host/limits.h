@@ -19,6 +19,7 @@ struct limit_places {
 	const char *cgroups; /* where version 2 is mounted */
 	const char *disks;   /* /sys/block */
 	const char *vm;      /* /proc/sys/vm */
+	const char *backing; /* /sys/class/bdi */
 };
 
 /* Those of this machine. */

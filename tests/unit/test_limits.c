@@ -17,8 +17,8 @@
 #include "base/limit_text.h"
 
 static char root[] = "/tmp/test_limits.XXXXXX";
-static char groups[64], disks[64], vm[64];
-static const struct limit_places at = { groups, disks, vm };
+static char groups[64], disks[64], vm[64], backing[64];
+static const struct limit_places at = { groups, disks, vm, backing };
 
 /* Writes a file below @root, and the directories above it. */
 static void file_write(const char *path, const char *text)
@@ -45,6 +45,7 @@ static int begin(void **state)
 	snprintf(groups, sizeof(groups), "%s/cgroup", root);
 	snprintf(disks, sizeof(disks), "%s/block", root);
 	snprintf(vm, sizeof(vm), "%s/vm", root);
+	snprintf(backing, sizeof(backing), "%s/bdi", root);
 	return 0;
 }
 
@@ -153,6 +154,15 @@ static void dirty_data_has_the_limit_of_memory_or_of_the_machine(void **state)
 	file_write("cgroup/m/memory.max", "8388608\n");
 	assert_limit("/m/n", LIMIT_WRITES, LIMIT_DIRTY, "memory.max=8388608\t/m",
 		     "the limit for dirty data of cgroup /m: memory.max=8388608 (dirty)");
+	/* a device with a limit that holds however little is dirty elsewhere */
+	file_write("bdi/4000:1/strict_limit", "1\n");
+	file_write("bdi/4000:1/max_ratio", "7\n");
+	file_write("bdi/4000:2/strict_limit", "0\n");
+	file_write("bdi/4000:2/max_ratio", "8\n");
+	file_write("bdi/vboxsf/strict_limit", "1\n");
+	assert_limit(
+		"/", LIMIT_WRITES, LIMIT_DIRTY, "vm.dirty_bytes=4096; 4000:1 max_ratio=7\t",
+		"the limit for dirty data: vm.dirty_bytes=4096, max_ratio=7 on 4000:1 (dirty)");
 }
 
 static void a_number_has_cgroup_side_and_limit(void **state)
