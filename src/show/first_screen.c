@@ -184,6 +184,37 @@ static const char *async_rest(const struct breakdown_rows *rows, const struct op
 	return "; waits for its requests do not count";
 }
 
+/* Commands whose I/O is done by a server, a process that is no descendant. */
+static const struct {
+	const char *command, *server;
+} clients[] = {
+	{ "pgbench", "postgres" },       { "psql", "postgres" },
+	{ "pg_dump", "postgres" },       { "pg_restore", "postgres" },
+	{ "mysqlslap", "mysqld" },       { "mysqldump", "mysqld" },
+	{ "mysql", "mysqld" },           { "mariadb-slap", "mariadbd" },
+	{ "mariadb-dump", "mariadbd" },  { "mariadb", "mariadbd" },
+	{ "redis-cli", "redis-server" }, { "redis-benchmark", "redis-server" },
+	{ "mongosh", "mongod" },         { "mongodump", "mongod" },
+};
+
+/* For a command that asks a server of this machine: how the server's I/O is seen. */
+static void put_server(struct text_out *o, const struct breakdown_view *v)
+{
+	const char *name = v->source.command, *slash = name ? strrchr(name, '/') : NULL;
+	char text[192];
+
+	name = slash ? slash + 1 : name;
+	for (size_t i = 0; name && i < sizeof(clients) / sizeof(*clients); i++) {
+		if (strcmp(name, clients[i].command) != 0)
+			continue;
+		snprintf(text, sizeof(text),
+			 "%s asks a server, which is not traced: --system --comm %s -- %s ... "
+			 "shows the server's I/O",
+			 name, clients[i].server, name);
+		view_wrap(o, v, text);
+	}
+}
+
 static void put_pseudo(struct text_out *o, const struct breakdown_view *v,
 		       const struct breakdown_rows *rows)
 {
@@ -643,6 +674,7 @@ static char *above_ops(const struct breakdown_view *v, const struct snapshot *sn
 	put_shares(&m.o, v, sn, rows);
 	first_screen_whos(&m.o, v, sn, rows);
 	put_pseudo(&m.o, v, rows);
+	put_server(&m.o, v);
 	return memory_take(&m);
 }
 

@@ -292,3 +292,15 @@ for call in (lambda: os.write(f, b"x"), lambda: os.mkdir(sys.argv[1] + "/dir")):
 		($told | index([["write", "lock"]])) and
 		any(.[].sleep_why[]; .op == "write" and .what == "frozen file system" and .total_ns > 0.5e9)' "$tmp/out"
 }
+
+@test "first screen: a client of a database is told how the server's I/O is seen" {
+	need_root
+	cp "$(readlink -f /bin/sh)" "$tmp/pgbench"
+	expect 0 breakdown -- "$tmp/pgbench" -c 'cat /etc/hostname'
+	said=${stderr//$'\n  '/ }
+	[[ $said == *"pgbench asks a server, which is not traced: --system --comm postgres -- pgbench ... shows the server's I/O"* ]]
+	expect 0 breakdown --system -- "$tmp/pgbench" -c 'cat /etc/hostname'
+	[[ $stderr != *"asks a server"* ]]
+	expect 0 breakdown -- sh -c 'cat /etc/hostname'
+	[[ $stderr != *"asks a server"* ]]
+}
