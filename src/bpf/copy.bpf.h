@@ -122,6 +122,34 @@ GLOBAL int clone_begins(u32 call, u32 to_fd, u64 command, u64 third)
 	return 0;
 }
 
+/* Current has copied the file of @dentry to the upper layer of its overlayfs, or has tried to. With
+ * the mount option metacopy, only its metadata. Only calls without a length note this. */
+static __always_inline void copied_up(struct dentry *dentry)
+{
+	struct task_state *t = CONF(call_noted) && CONF(overlay_upper) ? current_lookup() : NULL;
+	struct dentry *upper;
+	struct inode *inode;
+	struct op *op;
+	u64 size;
+
+	if (!t || !t->op.stage || (t->op.kind != OP_OPEN && t->op.kind != OP_META))
+		return;
+	op = &t->op;
+	inode = BPF_CORE_READ(dentry, d_inode);
+	upper = (struct dentry *)read_u64(number((u64)inode) + CONF(overlay_upper));
+	inode = BPF_CORE_READ(upper, d_inode);
+	size = BPF_CORE_READ(inode, i_size);
+	if (!size || (BPF_CORE_READ(inode, i_mode) & S_IFMT) != S_IFREG)
+		return;
+	if (!(op->noted & NOTED_COPIED_UP)) {
+		if (op->len != ~0ULL)
+			return;
+		op->len = 0;
+		op->noted |= NOTED_COPIED_UP;
+	}
+	op->len += size;
+}
+
 /* Whether both files of a copy count in the same row, or would without their kind. */
 static __always_inline bool copy_in_one_row(const struct file_info *from,
 					    const struct file_info *to)

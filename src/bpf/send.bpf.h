@@ -156,6 +156,7 @@ static __always_inline void op_fill_waited(struct sent_op_waited *w, u8 what, u6
 	for (int i = 0; i < ST_N - SENT_ON_CPU; i++)
 		w->waits[i] = op->settled ? op->strata[SENT_ON_CPU + i] : 0;
 	w->device_bytes = op->own_reads ? op->device_bytes : 0;
+	w->copied_up = op->len & -(u64)(op->noted / NOTED_COPIED_UP & 1);
 }
 
 static __always_inline void op_fill_helper(struct waker *to, const struct op *op)

@@ -108,7 +108,14 @@ struct walk {
 #define WALK_IS_MISSING(named) ((named) >> 58)
 
 /* Bits of op.noted: which members of an operation are valid. */
-enum { NOTED_LOCK = 1, NOTED_HELPER = 2, NOTED_SLEEP = 4, NOTED_COPY = 8, NOTED_CLONE = 16 };
+enum {
+	NOTED_LOCK = 1,
+	NOTED_HELPER = 2,
+	NOTED_SLEEP = 4,
+	NOTED_COPY = 8,
+	NOTED_CLONE = 16,
+	NOTED_COPIED_UP = 32, /* op.len has the bytes that overlayfs copied up */
+};
 
 /* The end of an operation whose stack is taken. Its thread alone writes and reads this, between the
  * end of the operation and its next one. */

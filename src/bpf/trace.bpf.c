@@ -485,6 +485,14 @@ int on_fuse_send(u64 *ctx)
 	return fuse_sent(number(ctx[0]));
 }
 
+/* ovl_copy_up_end(dentry) of overlayfs */
+SEC("?fentry/ovl_copy_up_end")
+int on_copied_up(u64 *ctx)
+{
+	copied_up((struct dentry *)ctx[0]);
+	return 0;
+}
+
 /* queue_request_and_unlock(iqueue, req), before 6.11 */
 SEC("?fentry/queue_request_and_unlock")
 int on_fuse_queue(u64 *ctx)

@@ -341,7 +341,11 @@ static void who_value(struct value *v, const struct event_row *r, uint64_t n)
 	COLUMN(who_limit, OPS, TEXT,                                                               \
 	       v->text = r->op ? limit_known(limit_of_id(r->op->who_limit)) : NULL,                \
 	       "who is limit: the limit, such as io.max; process and thread are those that waited",\
-	       .null = "of another kind", .json.words = &limit_words)
+	       .null = "of another kind", .json.words = &limit_words) \
+	COLUMN(copied_up, OPS, BYTES,                                                              \
+	       value_number(v, r->op ? r->op->copied_up : 0, r->op && r->op->copied_up),           \
+	       "bytes of files that overlayfs copied to its upper layer in the operation",         \
+	       .null = "none, or not known")
 /* clang-format on */
 
 enum {

@@ -19,10 +19,11 @@ void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s)
 		.cache = op->cache,
 		.start_ns = op->start_ns,
 		.offset = op->offset,
-		.len = op->kind == OP_SERVED ? ~0ULL : op->len,
+		.len = sent_op_len(op, waited),
 		.ret = op->ret,
 		.n_requests = op->requests,
 		.device_bytes = waited->device_bytes,
+		.copied_up = waited->copied_up,
 		.fs = s->fs,
 		.who = op->who,
 		.dev = FILE_KEY_DEV(op->file.key),
@@ -61,6 +62,7 @@ void slow_op_set_stored(struct slow_op *ret, const struct stored_op *s)
 		.ret = s->ret,
 		.n_requests = s->requests,
 		.device_bytes = s->device_bytes,
+		.copied_up = s->copied_up,
 		.total_ns = stored_op_total(s),
 	};
 	memcpy(ret->strata, s->strata, sizeof(ret->strata));

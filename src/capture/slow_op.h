@@ -25,6 +25,8 @@ struct slow_op {
 	int64_t ret;
 	uint64_t n_requests;   /* number of bios that it submitted */
 	uint64_t device_bytes; /* that its own bios read from devices */
+	uint64_t copied_up;    /* bytes of files that overlayfs copied to its upper layer; 0:
+				* none, or not known */
 	uint64_t strata[ST_N], total_ns;
 	uint64_t fs; /* identity of the file system type, as in the rows of the snapshot */
 	struct sent_who who;

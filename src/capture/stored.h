@@ -53,6 +53,12 @@ struct chunk_head {
 	uint64_t first_ns, last_ns; /* earliest and latest end of its records */
 };
 
+/* The length that the call of @s asked for; ~0: it has none. @waited: as for stored_op_set(). */
+static inline uint64_t sent_op_len(const struct sent_op *s, const struct sent_op_waited *waited)
+{
+	return s->kind == OP_SERVED || (waited && waited->copied_up) ? ~0ULL : s->len;
+}
+
 /*
  * The columns of operations and handles, in their order in a recording; they are only appended.
  * docs/FORMAT.md has the same list. A row has:
@@ -72,7 +78,7 @@ struct chunk_head {
 	COLUMN(fs_type, fs, VALUE, s->fs) /* NAME_FS, or STORED_FS_... */                          \
 	COLUMN(open_flags, open_flags, VALUE, s->open_flags) /* of the open file: O_... */         \
 	COLUMN(offset, offset, DELTA, s->offset)                                                   \
-	COLUMN(len, len, DELTA, s->kind == OP_SERVED ? ~0ULL : s->len)                             \
+	COLUMN(len, len, DELTA, sent_op_len(s, waited))                                            \
 	COLUMN(ret, ret, DELTA, s->ret)        /* signed */                                        \
 	COLUMN(fd, fd, DELTA, (int64_t)s->fd)  /* signed; -1: none */                              \
 	COLUMN(requests, requests, VALUE, s->requests)                                             \
@@ -110,7 +116,9 @@ struct chunk_head {
 	ID(who_thread, who_thread, VALUE)                                                          \
 	ID(who_op, who_op, VALUE)                                                                  \
 	/* of WHO_LIMIT: NAME_LIMIT, 0: none */                                                    \
-	ID(who_limit, who_limit, VALUE)
+	ID(who_limit, who_limit, VALUE) \
+	/* bytes that overlayfs copied to its upper layer; 0: none, or not known */                \
+	COLUMN(copied_up, copied_up, VALUE, waited ? waited->copied_up : 0)
 /* clang-format on */
 
 /* Recordings of all versions have the strata before this one. Older ones do not have the others:

@@ -374,6 +374,7 @@ static void put_record(struct writer *w, const struct slow_op *r)
 	json_put_uint(j, "requests", r->n_requests);
 	put_known(j, "device_bytes", r->device_bytes,
 		  breakdown_fs_has_device_bytes(w->v, breakdown_fs_name(w->sn, r->fs)));
+	put_known(j, "copied_up", r->copied_up, r->copied_up);
 	json_put_uint(j, "pid", r->who.pid);
 	json_put_uint(j, "tid", r->who.tid);
 	json_put_text(j, "comm", r->who.comm, sizeof(r->who.comm));

@@ -106,6 +106,19 @@ static void put_range(struct text_out *o, const struct breakdown_view *v, const 
 	put_line(o, v, line);
 }
 
+/* "overlayfs copied the file to its upper layer: 20.0 MiB" */
+static void put_copied_up(struct text_out *o, const struct breakdown_view *v,
+			  const struct slow_op *r)
+{
+	char line[96];
+
+	if (!r->copied_up)
+		return;
+	snprintf(line, sizeof(line), "overlayfs copied the file to its upper layer: %s",
+		 text_bytes(r->copied_up).s);
+	put_line(o, v, line);
+}
+
 /* A time for --from and --to, in ms. */
 static struct text_num part_time(uint64_t ms)
 {
@@ -360,6 +373,7 @@ void slowest_details(struct text_out *o, const struct breakdown_view *v, const s
 	put_path(o, v, r);
 	put_disks(o, v, sn->devices, r);
 	put_range(o, v, r);
+	put_copied_up(o, v, r);
 	put_who(o, v, r);
 	put_command(o, v, r);
 	put_by(o, v, r);

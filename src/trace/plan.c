@@ -85,6 +85,9 @@ unsigned int plan_asked(const struct session_conf *conf)
 		asks |= ASK_OUTSIDE;
 	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_SERVED)
 		asks |= ASK_SERVED;
+	if (conf->layer == LAYER_OPS && (conf->records || conf->sent_ops) &&
+	    conf->kinds & (1U << OP_OPEN | 1U << OP_META))
+		asks |= ASK_COPIED_UP;
 	if (conf->stacks)
 		asks |= ASK_STACKS;
 	if (paths_wanted(conf))
@@ -359,6 +362,12 @@ const struct program programs[] = {
 	FUSE(on_fuse_ended, HOOK_FENTRY, "fuse_request_end", NEED_FUSE_FUNCTIONS | NEED_LEVEL),
 	FUSE(on_fuse_ended_no_level, HOOK_FENTRY, "fuse_request_end",
 	     NEED_FUSE_FUNCTIONS | NEED_NO_LEVEL),
+	{ .at = PROG(on_copied_up),
+	  .hook = HOOK_FENTRY,
+	  .target = "ovl_copy_up_end",
+	  .module = "overlay",
+	  .asks = ASK_COPIED_UP,
+	  .alone = true },
 	/* before on_rpc_begin(): it keeps names */
 	RPC(on_xprt_create, "xprt_create", 0),
 	RPC(on_xprt_disconnect, "xprt_disconnect_force", 0),

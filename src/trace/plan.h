@@ -46,6 +46,7 @@ enum ask {
 	ASK_COMMANDS = 1 << 21,  /* command lines of processes that execute a program */
 	ASK_STACKS = 1 << 22,    /* user stacks of calls */
 	ASK_PATHS = 1 << 23,     /* files of calls by path, or their file systems alone */
+	ASK_COPIED_UP = 1 << 25, /* copies to the upper layer of overlayfs, for records */
 	ASK_FOUND = 1 << 24,     /* these files: needs ASK_PATHS and plan_has_files() */
 };
 

@@ -43,7 +43,7 @@ added="'host', 'boot_id', 'kernel', 'time', 'cgroup_path', 'fs_disk'"
 not_ops="'type', 'disk', 'status', 'sector', 'cmd_flags', 'requeues', 'merges'"
 not_requests="'type', 'call', 'fs', 'copied_to', 'cache', 'result', 'error', 'requests', 'device_bytes', 'segments',
 	'syscall_ns', 'vfs_ns', 'fs_ns', 'throttle_ns', 'complete_ns', 'runq_ns', 'preempt_ns', 'helper_ns', 'sleep_ns',
-	'lock_ns', 'server_ns', 'reap_ns', 'who', 'who_ns', 'who_pid', 'who_tid', 'who_comm', 'who_limit'"
+	'lock_ns', 'server_ns', 'reap_ns', 'who', 'who_ns', 'who_pid', 'who_tid', 'who_comm', 'who_limit', 'copied_up'"
 
 # same DIR CSV: the rows of the tables are those of the CSV, each as often.
 same() {

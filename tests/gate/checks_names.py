@@ -163,6 +163,25 @@ def overlay(gate: Gate) -> None:
     compare(gate, "paths", trace, {f"{at}/dir/file"})
 
 
+@suite("names.copied-up")
+def copied_up(gate: Gate) -> None:
+    """The call for which overlayfs copies a file to its upper layer says so, with the bytes; no other does."""
+    at = Path(places.place(gate, "overlay").point)
+    if not doctor()["files of paths"]:  # needs fentry, too
+        raise Skip("functions cannot be probed here, or by kprobes alone")
+    lower = at.parent / "lower"
+    sizes = {"opened": 101 << 12, "changed": 23}
+    for name, size in sizes.items():
+        (lower / name).write_bytes(bytes(size))
+    script = f"cat {at}/opened; : >> {at}/opened; : >> {at}/opened; chmod 600 {at}/changed; chmod 644 {at}/changed"
+    with Trace("--fs", "overlay", "--slowest", "101", command=["sh", "-c", script]) as trace:
+        pass
+    found = sorted((r["op"], os.path.basename(r["path"]), r["copied_up"])
+                   for r in trace.json["slowest"] if r["copied_up"])
+    gate.check("bytes", found == [("meta", "changed", sizes["changed"]), ("open", "opened", sizes["opened"])],
+               found=found)
+
+
 @suite("names.deleted")
 def deleted(gate: Gate) -> None:
     """Deleted before it was seen, and while it was: all rows of a file have one name, that of its

@@ -1482,8 +1482,10 @@ static void the_slowest_are_shown_whole(void **state)
 	assert_has(f.text, "\n   offset 8192  result ENOSPC  1 request  miss\n");
 	assert_has_not(f.text, "lock");
 	f.records[0].lock_ns = 20000000;
+	f.records[0].copied_up = 20 << 20;
 	print(&f, breakdown_text, &plain, 2);
 	assert_has(f.text, "\n   waited 20.0 ms for a lock\n");
+	assert_has(f.text, "\n   overlayfs copied the file to its upper layer: 20.0 MiB\n");
 	f.records[0].lock_holder =
 		(struct waker){ .pid = 7, .tid = 8, .op = OP_FSYNC, .comm = "c\x1b[1m" };
 	print(&f, breakdown_text, &plain, 2);
@@ -2097,7 +2099,7 @@ static void reads_are_amplified(void **state)
 	assert_has(f.text, "\"device_bytes\":null,\"amplification\":null,");
 	assert_has_not(f.text, "\"device_bytes\":8192");
 	print(&f, breakdown_json, &v, 1);
-	assert_has(f.text, "\"requests\":1,\"device_bytes\":null,\"pid\":100,");
+	assert_has(f.text, "\"requests\":1,\"device_bytes\":null,\"copied_up\":null,\"pid\":100,");
 	print(&f, breakdown_text, &v, 1);
 	assert_has_not(f.text, "read from devices");
 	assert_has_not(f.text, "read in");
@@ -2178,7 +2180,7 @@ static const char every_member[] =
 	"\"preempt\":10000,\"helper\":11000,\"sleep\":12000,\"lock\":0,\"server\":0,\"reap\":0},"
 	"\"segments\":[[\"syscall\",408],[\"device\",409]],\"segments_merged\":410,"
 	"\"path\":\"/a/b\",\"dev\":\"254:1\",\"ino\":12,\"offset\":8192,\"len\":4096,"
-	"\"disks\":null,\"result\":402,\"error\":null,\"requests\":1,\"device_bytes\":407,"
+	"\"disks\":null,\"result\":402,\"error\":null,\"requests\":1,\"device_bytes\":407,\"copied_up\":419,"
 	"\"pid\":100,\"tid\":101,"
 	"\"comm\":\"dd\",\"command\":\"dd "
 	"of=/b\",\"cgroup\":403,\"lock\":{\"wait_ns\":404,\"pid\":405,"
@@ -2263,6 +2265,7 @@ static void record_of_every_member(struct slow_op *r)
 	r->who.cgroup = 403;
 	r->command = (char *)"dd of=/b";
 	r->device_bytes = 407;
+	r->copied_up = 419;
 	r->lock_ns = 404;
 	r->lock_holder = (struct waker){
 		.pid = 405, .tid = 406, .op = OP_FSYNC, .stratum = ST_FS, .comm = "jbd2"

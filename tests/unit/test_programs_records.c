@@ -5,6 +5,8 @@
  */
 #include "kernel/machine.h"
 
+#include "capture/stored.h"
+
 enum { EXT4_DEV = 8 << MINOR_BITS | 1, LANE = 8 };
 
 static struct kfile ext4, xfs, disk_file;
@@ -343,6 +345,51 @@ static void test_of_another(void **state)
 	op_send(&op, CACHE_NONE, &end, false);
 	s = last_of(bpf_map_lookup_elem(&rings, &(u32){ 1 }));
 	assert_memory_equal(&s->who, &bob, sizeof(bob));
+}
+
+/* An inode of overlayfs, and the dentry of its upper layer somewhere behind it. */
+struct overlay_inode {
+	struct inode inode;
+	struct dentry *upper;
+};
+
+/* Opens a file for which overlayfs copies @n files with @inode up. The last record. */
+static const struct sent_op_waited *open_copies_up(struct inode *inode, int n)
+{
+	struct dentry upper = { .d_inode = inode };
+	struct overlay_inode of = { .upper = &upper };
+	struct dentry dentry = { .d_inode = &of.inode };
+
+	sys_enter(NR_OPEN, 0, 0, 0, 0);
+	for (int i = 0; i < n; i++)
+		EVENT(on_copied_up, &dentry);
+	sys_exit(3);
+	return last_of(bpf_map_lookup_elem(&rings, &(u32){ 1 }));
+}
+
+/* The record of an open has the bytes that overlayfs copied up in it, and no length. */
+static void test_copied_up(void **state)
+{
+	struct inode file = { .i_mode = S_IFREG, .i_size = 4211 };
+	struct inode directory = { .i_mode = S_IFDIR, .i_size = 4096 };
+	const struct sent_op_waited *w;
+	struct stored_op stored;
+
+	(void)state;
+	conf.overlay_upper = offsetof(struct overlay_inode, upper);
+	conf.lane_mask = 0;
+	w = open_copies_up(&file, 1);
+	assert_int_equal(w->op.what, SENT_OP_WAITED);
+	assert_int_equal(w->copied_up, 4211);
+	stored_op_set(&stored, &w->op, w);
+	assert_int_equal(stored.copied_up, 4211);
+	assert_true(stored.len == ~0ULL);
+	assert_int_equal(open_copies_up(&file, 2)->copied_up, 2 * 4211);
+	/* a directory has no bytes, and a file in no upper layer was not copied */
+	assert_int_equal(open_copies_up(&directory, 1)->op.what, SENT_OP);
+	assert_int_equal(open_copies_up(NULL, 1)->op.what, SENT_OP);
+	conf.overlay_upper = 0; /* the kernel's types do not tell where that is */
+	assert_int_equal(open_copies_up(&file, 1)->op.what, SENT_OP);
 }
 
 /* An operation that submitted something, but was never off the CPU, has no waits. An operation that
@@ -1159,6 +1206,7 @@ int main(void)
 		TEST(test_path_that_just_fits),
 		TEST(test_path_of_the_root),
 		TEST(test_names_of_rows),
+		TEST(test_copied_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
