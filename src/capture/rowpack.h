@@ -21,7 +21,7 @@ enum pack_code {
 	PACK_BYTES, /* no numbers */
 };
 
-enum { PACK_COLUMNS = 40, PACK_SPAN = 256, PACK_BLOCK = 16 };
+enum { PACK_COLUMNS = 48, PACK_SPAN = 256, PACK_BLOCK = 16 };
 
 /* Rows may have their values in another order than the columns: for each column, the place of its
  * value in a row. */
