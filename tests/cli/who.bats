@@ -235,7 +235,7 @@ limit_writes() { # DISK
 	[[ -z $limited ]] ||
 		json ".who[0].limit | .cgroup == \"/${group##*/}\" and .value == \"$disk wbps=2097152\""
 	expect 0 report --events csv --op write "$tmp/r.ios"
-	[[ $(grep -c ',"limit",.*,"io.max"$' <<<"$output") -ge 7 ]]
+	[[ $(grep -c ',"limit",[0-9,]*,"dd","io.max"' <<<"$output") -ge 7 ]]
 	expect 0 report --slowest 1 --op write "$tmp/r.ios"
 	[[ $output == *"for $words"* ]]
 	rmdir "$group"
