@@ -47,7 +47,7 @@ setup_file() {
 		edit("src/cmd/export.c", '"files for blkparse and btt")',
 		     '"files for blkparse and btt") X(TRIED, tried, false, "files of a recipe")')
 		edit("src/cmd/export.c", "/* Some viewers refuse a file of 1 GB. */", """
-		static int to_tried(struct export *e, FILE *f, struct reason *why)
+		static int to_tried(const struct export *e, FILE *f, struct reason *why)
 		{
 		\t(void)f;
 		\treturn reason_set(why, EXIT_FAILED, "tried '%s'", e->files[0]);
