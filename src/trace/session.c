@@ -479,15 +479,14 @@ static int session_start(struct session *s, struct reason *why)
 	if (state_layout_init(&s->layout, s->trace->obj, &conf))
 		return reason_set(why, EXIT_FAILED,
 				  "cannot find the states of threads in the BPF programs");
-	if (s->conf.stacks && unwind_open(&s->unwind, s->trace, why))
+	if (s->conf.stacks &&
+	    (stacks_check(s->trace, why) || unwind_open(&s->unwind, s->trace, why)))
 		return -1;
 	if (cells_open(s, &conf, why) || rings_open(s, why) || streams_open(s, &conf, why) ||
 	    drain_start(s, why))
 		return -1;
 	if (s->conf.stats)
 		s->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	if (s->conf.stacks && stacks_check(s->trace, why))
-		return -1;
 	attach_all(&s->attached, s->trace, &s->plan, &s->conf, &s->feat, s->live->fs_types);
 	feature_forget_types(&s->feat);
 	missing_fill(&s->missing, &s->plan, s->trace, &s->attached, &s->feat);

@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import invariants
@@ -60,6 +61,17 @@ def features(gate: Gate) -> None:
     missing = {what for what, works in tool.doctor().items() if not works}
     missing -= {"FUSE", "FUSE daemon", "NFS", "9p", "SMB", "NFS server", "SMB server"}
     gate.check("missing", missing == known, missing=sorted(missing) or "none", wanted=sorted(known) or "none")
+    if machine.release() < (5, 17):
+        compare_no_stacks(gate)
+
+
+def compare_no_stacks(gate: Gate) -> None:
+    """Where the kernel finds no mapping for a program, stacks are refused, with that reason."""
+    done = subprocess.run([tool.copy(), "breakdown", "--by", "function", "-D", "0.1"], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    said = done.stderr.strip()
+    gate.check("no-stacks", done.returncode == 3 and "user stacks cannot be taken: this kernel cannot walk" in said,
+               code=done.returncode, said=said[-200:] or "nothing")
 
 
 def compare_verified(gate: Gate, name: str, trace: tool.Trace, limit: int) -> None:
