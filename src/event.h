@@ -516,10 +516,10 @@ struct sent_server_request {
 };
 
 /* Kinds of operations whose user stack can be taken: the calls that a function of the program makes
- * and waits for. */
+ * and waits for, and its page faults. */
 #define STACK_KINDS                                                                                \
 	(1U << OP_READ | 1U << OP_WRITE | 1U << OP_OPEN | 1U << OP_CLOSE | 1U << OP_FSYNC |        \
-	 1U << OP_COPY | 1U << OP_META | 1U << OP_LOCK)
+	 1U << OP_COPY | 1U << OP_META | 1U << OP_LOCK | 1U << OP_FAULT)
 
 enum { STACK_FRAMES = 64 };
 
@@ -568,7 +568,8 @@ enum python_version { PYTHON_UNKNOWN, PYTHON_3_11, PYTHON_3_12, PYTHON_3_13, PYT
 	ROW(DEEP, "deep", "more than 64 frames")                                                   \
 	ROW(COMPAT, "compat", "the call is a 32-bit one")                                          \
 	ROW(UNNAMED, "unnamed", "the recording was cut off before its stacks")                     \
-	ROW(NO_PYTHON, "no_python", "frames of Python could not be read")
+	ROW(NO_PYTHON, "no_python", "frames of Python could not be read")          \
+	ROW(NO_PROBE, "no_probe", "no program could take the stack at the end of a page fault")
 /* clang-format on */
 
 #define STACK_END_ID(id, ...) STACK_##id,

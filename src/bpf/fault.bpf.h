@@ -38,6 +38,7 @@
 #include "function.bpf.h"
 #include "mapping.bpf.h"
 #include "op.bpf.h"
+#include "stack.bpf.h"
 
 enum { SIGNAL_BUS = 7, ERROR_IO = 5 };
 
@@ -123,7 +124,8 @@ static __always_inline u32 fault_row_call(u32 call)
 	return call & (0 - (bits + FAULT_CALLS - 1) / FAULT_CALLS);
 }
 
-/* Ends current's fault, if current is in one. @end: enum fault_end. @file, @offset: the struct file
+/* Ends current's fault, if current is in one. Returns whether its user stack is to be taken. @end:
+ * enum fault_end. @file, @offset: the struct file
  * * and the place of the fault; FILE_UNKNOWN: to be looked up. */
 GLOBAL int fault_ends(u32 end, u64 file, u64 offset)
 {
@@ -153,8 +155,14 @@ GLOBAL int fault_ends(u32 end, u64 file, u64 offset)
 		    */
 	ret = *(volatile int *)&op->fd;
 	op->fd = -1;
-	op_finish(t, ret, now, fault_row_call(op->call), CONF(fault_single_writer));
-	return 0;
+	return op_finish(t, ret, now, fault_row_call(op->call), CONF(fault_single_writer));
+}
+
+/* Ends current's fault where no program can take its stack. */
+static __always_inline void fault_ends_alone(u32 end)
+{
+	if (fault_ends(end, FILE_UNKNOWN, 0) && CONF(stacks))
+		stack_send_none();
 }
 
 /* Learns the file of current's minor fault. Returns false if the fault is not traced. @file: of the
@@ -290,8 +298,8 @@ static __always_inline bool fault_counts(const struct op *op)
 }
 
 /* handle_mm_fault(mapping, address, flags, regs) returns. Without regs the kernel looked up a page
- * for itself: this is no fault. */
-static __always_inline int fault_looked_at(const u64 *ctx)
+ * for itself: this is no fault. Returns whether its user stack is to be taken. */
+static __always_inline bool fault_looked_at(const u64 *ctx)
 {
 	struct vm_area_struct *vma = (void *)ctx[0];
 	u64 result = ctx[4], file = FILE_UNKNOWN, offset = 0;
@@ -299,29 +307,28 @@ static __always_inline int fault_looked_at(const u64 *ctx)
 	struct task_state *t;
 
 	if (!ctx[3])
-		return 0;
+		return false;
 	if (result & NOT_HANDLED) {
 		end = fault_not_handled(result);
 		if (!end)
-			return 0;
+			return false;
 	}
 	t = current_lookup();
 	if (!t || t->op.progress != OP_FAULTS || t->op.acts != !(ctx[2] & BY_USER))
-		return 0;
+		return false;
 	if (end || fault_counts(&t->op)) {
 		if (!(result & (UNLOCKED | RETRY))) {
 			file = number((u64)vma->vm_file);
 			offset = mapping_offset(vma, t->op.offset);
 		}
-		fault_ends(end, file, offset);
-		return 0;
+		return fault_ends(end, file, offset) && CONF(stacks);
 	}
 	t->op.stage = 0;
 	if (!CONF(minor_faults) || t->op.acts || (!(result & UNLOCKED) && !vma->vm_file))
-		return 0;
+		return false;
 	if (fault_learn_found(&t->op, result & UNLOCKED ? NULL : vma->vm_file))
 		fault_count(t);
-	return 0;
+	return false;
 }
 
 /* The kernel's software event: current's fault was handled. */
@@ -332,10 +339,17 @@ static __always_inline int fault_counted(void)
 	if (!t || t->op.progress != OP_FAULTS)
 		return 0;
 	if (fault_counts(&t->op))
-		fault_ends(FAULT_HANDLED, FILE_UNKNOWN, 0);
+		fault_ends_alone(FAULT_HANDLED);
 	else
 		t->op.stage = 0;
 	return 0;
+}
+
+/* A fault is over: goes on with the program that takes its stack. */
+static __always_inline void fault_stack_take(void *ctx)
+{
+	bpf_tail_call(ctx, &fault_stack_calls, 0);
+	stack_send_none();
 }
 
 #endif

@@ -4,7 +4,8 @@
  * docs/design/stacks.md has the decisions.
  *
  * on_sys_exit() goes on with on_stack() at the end of an operation whose stack is taken: a separate
- * program, so that all others stay as they are. It walks the stack by the rows of .eh_frame that
+ * program, so that all others stay as they are. on_fault_handled() goes on with on_fault_stack() in
+ * the same way. It walks the stack by the rows of .eh_frame that
  * user space has made for each mapped file (@unwind_files, @unwind_rows), and by frame pointers
  * where a file has no rows. A frame of the function that executes Python code is replaced by the
  * frames of this Python code. A file without an entry gets one here, and user space is told: this
@@ -311,6 +312,24 @@ static __always_inline void stack_fill(struct sent_stack *s, const struct op *op
 		s->strata[st] = op->strata[st];
 }
 
+/* Sends current's operation, which has ended, where no program can take its stack. */
+static __always_inline void stack_send_none(void)
+{
+	struct task_state *t = current_lookup();
+	struct sent_stack *s;
+
+	if (!t)
+		return;
+	s = bpf_ringbuf_reserve(&stacks, sizeof(*s), 0);
+	if (!s) {
+		stack_count_lost(t->op.taken.total);
+		return;
+	}
+	stack_fill(s, &t->op);
+	s->end = STACK_NO_PROBE;
+	bpf_ringbuf_submit(s, 0);
+}
+
 /* A call ends. Goes on with on_stack() if the stack of its operation is to be taken. */
 static __always_inline void call_is_over(struct task_state *t, void *ctx, bool perf, long ret)
 {
@@ -318,10 +337,9 @@ static __always_inline void call_is_over(struct task_state *t, void *ctx, bool p
 		bpf_tail_call(ctx, &stack_calls, 0);
 }
 
-/* Takes the stack of current's operation, which has ended. */
-static __always_inline void stack_take(void *ctx, bool perf)
+/* Takes the stack of current's operation, which has ended. @regs: current's in user space. */
+static __always_inline void stack_take(struct pt_regs *regs)
 {
-	struct pt_regs *regs = call_regs(ctx, perf);
 	struct task_state *t = current_lookup();
 	struct stack_walk w = {};
 	struct sent_stack *s;

@@ -918,6 +918,14 @@ struct {
 	__type(value, u32);
 } stack_calls SEC(".maps");
 
+/* The same for the program at which faults end. All programs of such a map have one hook. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} fault_stack_calls SEC(".maps");
+
 /* With conf.stacks: the rows to unwind by, of all files, each file's in the order of its addresses.
  * User space writes them before it tells of them in @unwind_files. */
 struct {

@@ -98,14 +98,14 @@ int on_sys_exit_perf(struct perf_sys_event *ctx)
 SEC("?tp_btf/sys_exit")
 int on_stack(u64 *ctx)
 {
-	stack_take(ctx, false);
+	stack_take(call_regs(ctx, false));
 	return 0;
 }
 
 SEC("?tp/raw_syscalls/sys_exit")
 int on_stack_perf(struct perf_sys_event *ctx)
 {
-	stack_take(ctx, true);
+	stack_take(call_regs(ctx, true));
 	return 0;
 }
 
@@ -1122,7 +1122,16 @@ int on_fault_abort(u64 *ctx)
 SEC("?fexit/handle_mm_fault")
 int on_fault_handled(u64 *ctx)
 {
-	return fault_looked_at(ctx);
+	if (fault_looked_at(ctx))
+		fault_stack_take(ctx);
+	return 0;
+}
+
+SEC("?fexit/handle_mm_fault")
+int on_fault_stack(u64 *ctx)
+{
+	stack_take(current_regs());
+	return 0;
 }
 
 /* The kernel's software event of a handled fault, major or minor. */
@@ -1136,7 +1145,7 @@ int on_fault_event(void *ctx)
 SEC("?tp_btf/signal_deliver")
 int on_signal(u64 *ctx)
 {
-	fault_ends((u32)ctx[0] == SIGNAL_BUS ? FAULT_FAILED : FAULT_INTERRUPTED, FILE_UNKNOWN, 0);
+	fault_ends_alone((u32)ctx[0] == SIGNAL_BUS ? FAULT_FAILED : FAULT_INTERRUPTED);
 	return 0;
 }
 

@@ -242,16 +242,24 @@ static void tracepoints_attach(struct attached *a, const struct trace_bpf *obj,
 			attach_alone(a, obj, row, f);
 }
 
-/* Puts on_mapping_call() and on_stack() into the maps through which the programs on the same hooks
- * tail-call them. */
+/* The map through which the program on the same hook tail-calls that of @row. */
+static int calls_of(const struct trace_bpf *obj, const struct program *row)
+{
+	const struct bpf_map *map = !(row->asks & ASK_STACKS) ? obj->maps.mapping_calls
+				    : row->hook == HOOK_FEXIT ? obj->maps.fault_stack_calls
+							      : obj->maps.stack_calls;
+
+	return bpf_map__fd(map);
+}
+
+/* Puts the programs that others tail-call into their maps. */
 static void called_join(struct attached *a, struct trace_bpf *obj)
 {
 	int map, key = 0, fd;
 
 	for (const struct program *row = programs; row < programs + programs_n; row++) {
 		fd = row->called ? bpf_program__fd(program_of(obj, row)) : -1;
-		map = bpf_map__fd(row->asks & ASK_STACKS ? obj->maps.stack_calls
-							 : obj->maps.mapping_calls);
+		map = calls_of(obj, row);
 		if (fd >= 0 && bpf_map_update_elem(map, &key, &fd, BPF_ANY) && !a->err)
 			a->err = errno;
 	}

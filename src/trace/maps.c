@@ -166,7 +166,7 @@ static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, 
 	if (!strcmp(name, "busiest"))
 		return c->busiest;
 	if (!strcmp(name, "stacks") || !strcmp(name, "stack_calls") ||
-	    !strncmp(name, "unwind_", strlen("unwind_")))
+	    !strcmp(name, "fault_stack_calls") || !strncmp(name, "unwind_", strlen("unwind_")))
 		return c->stacks;
 	if (!strcmp(name, "tracked"))
 		return sc->follow || sc->children;

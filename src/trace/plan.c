@@ -499,6 +499,7 @@ const struct program programs[] = {
 	MAPPING_CALLS(on_mapping_call_perf, HOOK_TP, "raw_syscalls/sys_enter", NEED_PERF_CALLS),
 	STACKS(on_stack, HOOK_TP_BTF, "sys_exit", NEED_TP_CALLS),
 	STACKS(on_stack_perf, HOOK_TP, "raw_syscalls/sys_exit", NEED_PERF_CALLS),
+	STACKS(on_fault_stack, HOOK_FEXIT, "handle_mm_fault", NEED_FAULT_EXIT),
 	CALLS(on_sys_enter, HOOK_TP_BTF, "sys_enter", NEED_TP_CALLS),
 	CALLS(on_sys_enter_perf, HOOK_TP, "raw_syscalls/sys_enter", NEED_PERF_CALLS),
 };

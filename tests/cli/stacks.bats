@@ -165,6 +165,52 @@ shares_are_right() { # KEY-OF-ROWS KEY-OF-INDEX
 	(($(syncs_of "save_rows [libsave.so.1]") == 3))
 }
 
+# Writes 404 pages, drops them from memory, and maps them: touch_rows reads three of four.
+@test "--by function: a page fault has the caller of the access, also in a recording" {
+	cc -O2 -g -o "$dir/toucher" -x c - <<-'END'
+		#define _GNU_SOURCE
+		#include <fcntl.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		enum { PAGES = 404, SIZE = 4096 };
+		__attribute__((noinline)) int touch_rows(volatile char *at) { return *at + 1; }
+		__attribute__((noinline)) int touch_index(volatile char *at) { return *at + 2; }
+		int main(int argc, char **argv)
+		{
+			static char page[SIZE];
+			int fd = open(argv[argc - 1], O_RDWR | O_CREAT, 0600), sum = 0;
+			char *at = mmap(NULL, PAGES * SIZE, PROT_READ, MAP_SHARED, fd, 0);
+			for (int i = 0; i < PAGES; i++)
+				write(fd, page, SIZE);
+			fsync(fd);
+			posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+			madvise(at, PAGES * SIZE, MADV_RANDOM);
+			for (int i = 0; i < PAGES; i++)
+				sum += (i % 4 ? touch_rows : touch_index)(at + i * SIZE);
+			return sum == 0;
+		}
+	END
+	touched() { jq --arg key "$1" '[.ops[] | select(.op == "fault" and .key == $key) | .count] | add // 0' "$tmp/out"; }
+	if "$iostrata" doctor --probes | grep -q '^on_fault_stack .* yes '; then
+		rows="touch_rows [toucher]" index="touch_index [toucher]" wanted="303 101"
+		echo "# a page fault's stack is taken at the return of handle_mm_fault()" >&3
+	else
+		rows="(caller unknown: no program could take the stack at the end of a page fault)" index=$rows wanted="404 404"
+		echo "# no function can be probed here: all page faults have this reason" >&3
+	fi
+	callers_are_right() {
+		[[ "$(touched "$rows") $(touched "$index")" == "$wanted" ]] ||
+			{ echo "wanted: $wanted"; jq -c '.stacks, (.ops[] | {op, key, count})' "$tmp/out"; return 1; }
+	}
+	touch "$dir/f"
+	expect 0 breakdown -j --all-stacks --by function --file "$dir/f" -o "$tmp/out" -- "$dir/toucher" "$dir/f"
+	json '.stacks | .taken == .of and .lost == 0 and .of == 811' "$tmp/out"
+	callers_are_right
+	expect 0 record --all-stacks -o "$dir/r" -- "$dir/toucher" "$dir/f"
+	"$iostrata" report --by function -j --file "$dir/f" "$dir/r" >"$tmp/out"
+	callers_are_right
+}
+
 @test "--stacks: the tree has all callers, and JSON each frame" {
 	store 101 -g
 	start breakdown --stacks --all-stacks -p "$spawned_pid"

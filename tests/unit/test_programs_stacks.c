@@ -57,6 +57,27 @@ static void reads(u64 ns)
 	sys_exit(4096);
 }
 
+static int takes_fault_stack(void *ctx, u32 i)
+{
+	return i ? -1 : on_fault_stack(ctx);
+}
+
+/* The thread touches a mapped page of the file, and sleeps for @ns until it is there. */
+static void faults(struct vm_area_struct *vma, u64 result, u64 ns)
+{
+	conf.faults = conf.waits = 1;
+	vma->vm_file = &file.f;
+	fault_at(CODE + 0x20123);
+	task.regs.ip = ip;
+	task.regs.sp = sp;
+	task.regs.bp = fp;
+	switch_to(&idle[1], true);
+	tick(ns);
+	wake(&task);
+	switch_to(&task, false);
+	fault_handled(vma, BY_USER, result);
+}
+
 static u32 sent(u8 what, const void **ret_last)
 {
 	u32 n = 0;
@@ -445,6 +466,47 @@ static void test_drawn(void **state)
 	last_stack(2);
 }
 
+/* A page fault has the stack of the access. */
+static void test_fault(void **state)
+{
+	struct vm_area_struct data = { .vm_start = CODE + 0x20000, .vm_end = CODE + 0x30000 };
+	const struct sent_stack *s;
+
+	(void)state;
+	start();
+	machine.goes_on = takes_fault_stack;
+	file_known(2);
+	row(0, IN_FILE + 0x100, UNWIND_SP, 8, 0);
+	row(1, IN_FILE + 0x200, UNWIND_LAST, 0, 0);
+	stack[0] = CODE + 0x210;
+	faults(&data, 0, 31);
+	s = last_stack(1);
+	assert_int_equal(s->end, STACK_WHOLE);
+	assert_int_equal(s->n, 2);
+	assert_int_equal(s->frames[0], STACK_FRAME((u64)NUMBER, IN_FILE + 0x110));
+	assert_int_equal(s->kind, OP_FAULT);
+	assert_int_equal(s->total_ns, 31);
+	assert_int_equal(s->strata[ST_SLEEP], 31);
+	assert_int_equal(ops_counted(OP_FAULT, NULL).count, 1);
+	/* no program takes it: there is none, or a signal ends the fault */
+	machine.goes_on = NULL;
+	faults(&data, 0, 37);
+	s = last_stack(2);
+	assert_int_equal(s->end, STACK_NO_PROBE);
+	assert_int_equal(s->n, 0);
+	assert_int_equal(s->total_ns, 37);
+	ring_room = 0;
+	faults(&data, 0, 41);
+	assert_int_equal(live.stacks_lost, 1);
+	assert_int_equal(live.stacks_lost_ns, 41);
+	last_stack(2);
+	assert_int_equal(ops_counted(OP_FAULT, NULL).count, 3);
+	conf.stacks = 0;
+	faults(&data, 0, 43);
+	assert_int_equal(live.stacks_lost, 1);
+	assert_int_equal(ops_counted(OP_FAULT, NULL).count, 4);
+}
+
 static void test_no_room(void **state)
 {
 	(void)state;
@@ -481,6 +543,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_python_without_frames, machine_stop),
 		cmocka_unit_test_teardown(test_no_python, machine_stop),
 		cmocka_unit_test_teardown(test_drawn, machine_stop),
+		cmocka_unit_test_teardown(test_fault, machine_stop),
 		cmocka_unit_test_teardown(test_no_room, machine_stop),
 		cmocka_unit_test_teardown(test_off, machine_stop),
 	};
