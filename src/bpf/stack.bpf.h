@@ -109,28 +109,39 @@ static __always_inline u32 stack_walk_find(struct stack_walk *w, u64 ip)
 	return STACK_WHOLE;
 }
 
-/* The last row at or before place @at of the file, or NULL. */
+/* All bits if @a < @b, else none; both below 2^63. The compiler makes no branch of it. */
+static __always_inline u64 mask_less(u64 a, u64 b)
+{
+	s64 sign = (s64)(a - b) >> 63;
+
+	barrier_var(sign);
+	return sign;
+}
+
+/* The last row at or before place @at of the file, or NULL. The bounds are chosen without branches:
+ * else the verifier of 7.2 walks each way of the search. */
 static __always_inline struct unwind_row *stack_walk_row(const struct stack_walk *w, u64 at)
 {
-	u32 low = w->file.first, high = low + w->file.n, first = low, middle;
+	u64 first = w->file.first, low = first, high = low + w->file.n, middle, above;
 	struct unwind_row *row;
+	u32 key;
 
 	for (int i = 0; i < UNWIND_SEARCH; i++) {
 		if (low >= high)
 			break;
 		middle = low + (high - low) / 2;
-		row = bpf_map_lookup_elem(&unwind_rows, &middle);
+		key = middle;
+		row = bpf_map_lookup_elem(&unwind_rows, &key);
 		if (!row)
 			return NULL;
-		if (row->at <= at)
-			low = middle + 1;
-		else
-			high = middle;
+		above = mask_less(at, row->at);
+		high = (high & ~above) | (middle & above);
+		low = (low & above) | ((middle + 1) & ~above);
 	}
 	if (low == first)
 		return NULL;
-	low--;
-	return bpf_map_lookup_elem(&unwind_rows, &low);
+	key = low - 1;
+	return bpf_map_lookup_elem(&unwind_rows, &key);
 }
 
 /* Goes on to the caller by the frame pointer, whose frame must be above and near. Returns 0, or 1
