@@ -383,6 +383,8 @@ enum sent {
 	SENT_SERVER_REQUEST,
 	SENT_STACK,
 	SENT_STACK_FILE,
+	SENT_SUBMITTED,
+	SENT_SUBMISSION,
 };
 
 /* The thread of a record: pid and tid as the tool's pid namespace numbers them. */
@@ -516,10 +518,11 @@ struct sent_server_request {
 };
 
 /* Kinds of operations whose user stack can be taken: the calls that a function of the program makes
- * and waits for, and its page faults. */
+ * and waits for, its page faults, and the requests that it submits. */
 #define STACK_KINDS                                                                                \
 	(1U << OP_READ | 1U << OP_WRITE | 1U << OP_OPEN | 1U << OP_CLOSE | 1U << OP_FSYNC |        \
-	 1U << OP_COPY | 1U << OP_META | 1U << OP_LOCK | 1U << OP_FAULT)
+	 1U << OP_COPY | 1U << OP_META | 1U << OP_LOCK | 1U << OP_FAULT | 1U << OP_URING |         \
+	 1U << OP_AIO | 1U << OP_GETEVENTS)
 
 enum { STACK_FRAMES = 64 };
 
@@ -568,8 +571,10 @@ enum python_version { PYTHON_UNKNOWN, PYTHON_3_11, PYTHON_3_12, PYTHON_3_13, PYT
 	ROW(DEEP, "deep", "more than 64 frames")                                                   \
 	ROW(COMPAT, "compat", "the call is a 32-bit one")                                          \
 	ROW(UNNAMED, "unnamed", "the recording was cut off before its stacks")                     \
-	ROW(NO_PYTHON, "no_python", "frames of Python could not be read")          \
-	ROW(NO_PROBE, "no_probe", "no program could take the stack at the end of a page fault")
+	ROW(NO_PYTHON, "no_python", "frames of Python could not be read")                          \
+	ROW(NO_PROBE, "no_probe", "no program could take the stack at the end of a page fault")    \
+	ROW(BY_KERNEL, "by_kernel", "a thread of the kernel submitted the request")                \
+	ROW(NO_SUBMISSION, "no_submission", "the stack of the submission did not come")
 /* clang-format on */
 
 #define STACK_END_ID(id, ...) STACK_##id,
@@ -582,8 +587,15 @@ struct unwind_key {
 	unsigned int dev, generation;
 };
 
-/* A finished operation with its user stack. It stands for max(1, threshold_ns / total) operations:
- * it was taken with the probability min(1, total / threshold_ns). */
+/*
+ * A finished operation with its user stack. It stands for max(1, threshold_ns / total) operations:
+ * it was taken with the probability min(1, total / threshold_ns).
+ *
+ * SENT_SUBMITTED: a finished request of io_uring or libaio, without @frames and what belongs to
+ * them. SENT_SUBMISSION: its stack, sent when the call ended that submitted it, at @start_ns. If an
+ * operation ended with this call, the stack comes with the operation, as SENT_STACK. Request and
+ * stack have the same thread and the same number @submission.
+ */
 struct sent_stack {
 	unsigned char what;
 	unsigned char kind;              /* enum op_kind */
@@ -599,6 +611,8 @@ struct sent_stack {
 	long long ret;
 	unsigned long long device_bytes;
 	unsigned long long strata[ST_N];
+	unsigned int submission; /* its number among those of the thread; 0: none */
+	unsigned int submitted;  /* with a stack: how many requests are drawn; at most 65,535 */
 	unsigned long long process_start; /* tells processes with the same number apart */
 	/* STACK_FRAME() or STACK_PYTHON_FRAME(), innermost first; the first @n */
 	unsigned long long frames[STACK_FRAMES];

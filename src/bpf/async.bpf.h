@@ -20,6 +20,7 @@
 
 #include "async_bio.bpf.h"
 #include "op.bpf.h"
+#include "submission.bpf.h"
 #include "wait.bpf.h"
 
 /* Whether @t is executing a request of io_uring or libaio right now. */
@@ -184,6 +185,8 @@ static __always_inline void async_begins(struct task_state *t, u64 key, u32 at, 
 	u->polls = t->uring_polls;
 	async_set_owner(&u->who);
 	u->task = t->task;
+	if (CONF(stacks))
+		submission_draw(t, u);
 	t->op.acts = acts;
 	t->op.call = call;
 	t->async = key;
@@ -356,7 +359,8 @@ GLOBAL int async_keep(u32 at, u64 ret)
 	end.file = &op->file;
 	end.who = CONF(op_owner) ? &u->who : NULL;
 	end.what = ROW_WHAT(op->call, (u32)op->kind, 0);
-	op_keep(op, &end, &slot, false);
+	if (op_keep(op, &end, &slot, false) && CONF(stacks) && u->stack_weight)
+		submission_send_request(u, end.total, ret);
 	return 0;
 }
 

@@ -280,6 +280,10 @@ GLOBAL u32 ring_put(u32 at, u32 nr, int res, u64 now)
 	op_move(&e->op, &u->op);
 	if (CONF(op_owner))
 		e->who = u->who;
+	if (CONF(stacks)) {
+		e->stack_weight = u->stack_weight;
+		e->submission = u->submission;
+	}
 	e->parked = now;
 	e->flags = 0;
 	e->posted = 1;

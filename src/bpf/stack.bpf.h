@@ -294,33 +294,24 @@ static long walk_frame(u32 i, void *arg)
 	return over;
 }
 
-static __always_inline void stack_count_lost(u64 total)
+/* Sets whose stack it is: current's. It has no frames yet. */
+static __always_inline void stack_fill_who(struct sent_stack *s)
 {
-	atomic_add(&live.stacks_lost, 1);
-	atomic_add(&live.stacks_lost_ns, total);
+	s->end = STACK_WHOLE;
+	s->by_frame_pointers = 0;
+	s->n = 0;
+	s->submission = 0;
+	s->submitted = 0;
+	who_set(&s->who, NULL);
+	s->process_start = bpf_get_current_task_btf()->group_leader->start_time;
 }
 
 /* Fills all members but those of the stack. */
 static __always_inline void stack_fill(struct sent_stack *s, const struct op *op)
 {
 	s->what = SENT_STACK;
-	s->kind = op->kind;
-	s->end = STACK_WHOLE;
-	s->by_frame_pointers = 0;
-	s->n = 0;
-	s->call = op->call;
-	who_set(&s->who, NULL);
-	s->file.key = file_key_of(&op->file);
-	s->file.ino = op->file.ino;
-	s->fs = op->file.fs;
-	s->start_ns = op->start;
-	s->total_ns = op->taken.total;
-	s->threshold_ns = op->taken.threshold;
-	s->process_start = bpf_get_current_task_btf()->group_leader->start_time;
-	s->ret = op->taken.ret;
-	s->device_bytes = op->own_reads ? op->device_bytes : 0;
-	for (u32 st = 0; st < ST_N; st++)
-		s->strata[st] = op->strata[st];
+	stack_fill_who(s);
+	stack_fill_op(s, op, &op->taken);
 }
 
 /* Sends current's operation, which has ended, where no program can take its stack. */
@@ -341,14 +332,32 @@ static __always_inline void stack_send_none(void)
 	bpf_ringbuf_submit(s, 0);
 }
 
-/* A call ends. Goes on with on_stack() if the stack of its operation is to be taken. */
+/* A call ends. Goes on with on_stack() if the stack of its operation, or of a request that it has
+ * submitted, is to be taken. */
 static __always_inline void call_is_over(struct task_state *t, void *ctx, bool perf, long ret)
 {
-	if (call_ends(t, ctx, perf, ret))
+	bool is_taken = call_ends(t, ctx, perf, ret);
+
+	if (CONF(stacks) && !is_taken && t->submits) {
+		t->op.kind = OP_NONE;
+		is_taken = true;
+	}
+	if (is_taken)
 		bpf_tail_call(ctx, &stack_calls, 0);
 }
 
-/* Takes the stack of current's operation, which has ended. @regs: current's in user space. */
+/* Fills all members but those of the stack of a call in which no operation has ended. */
+static __always_inline void stack_fill_submission(struct sent_stack *s)
+{
+	s->what = SENT_SUBMISSION;
+	stack_fill_who(s);
+	s->start_ns = bpf_ktime_get_ns();
+	s->total_ns = 0;
+}
+
+/* Takes the stack of current's operation, which has ended, or of the requests that its call has
+ * submitted, or of both. Without an operation, its kind is OP_NONE. @regs: current's in user
+ * space. */
 static __always_inline void stack_take(struct pt_regs *regs)
 {
 	struct task_state *t = current_lookup();
@@ -358,11 +367,21 @@ static __always_inline void stack_take(struct pt_regs *regs)
 	if (!t)
 		return;
 	s = bpf_ringbuf_reserve(&stacks, sizeof(*s), 0);
-	if (!s) {
+	if (s && t->op.kind == OP_NONE)
+		stack_fill_submission(s);
+	else if (s)
+		stack_fill(s, &t->op);
+	else if (t->op.kind != OP_NONE)
 		stack_count_lost(t->op.taken.total);
-		return;
+	if (t->submits) {
+		if (s) {
+			s->submission = t->submission + 1;
+			s->submitted = t->submits;
+		}
+		submission_over(t);
 	}
-	stack_fill(s, &t->op);
+	if (!s)
+		return;
 	w.to = s;
 	w.ip = REGS_IP(regs);
 	w.sp = REGS_SP(regs);

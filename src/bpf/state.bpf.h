@@ -250,6 +250,8 @@ struct task_state {
 	u32 collisions;  /* threads that hash to this slot and are in tasks_overflown */
 	u8 asked;        /* it has made a request to a server, in no operation */
 	u8 turn;         /* TURN_NONE ...; only with conf.daemons */
+	u16 submits;     /* drawn requests in its call; as @submission, only with conf.stacks */
+	u32 submission;  /* calls that submitted drawn requests, before this one */
 	u64 client[2];   /* of a thread of nfsd, with BY_CLIENT: the address of its client */
 	u8 row_slot;     /* slot of the row to which an operation was added last */
 	u8 fault_slot;   /* slot of the row to which a minor fault was added last */
@@ -592,6 +594,9 @@ struct async_op {
 	u64 worker_reads;    /* bytes that they read, as op.device_bytes */
 	struct done last;    /* its last finished bio; whose: 1, | DONE_READ, | DONE_EARLIER */
 	struct sent_who who; /* only with conf.op_owner */
+	/* only with conf.stacks; written as the request begins */
+	u32 stack_weight; /* its stack is taken, and it stands for so many requests; 0: it is not */
+	u32 submission;   /* as in struct sent_stack */
 };
 
 #define ASYNC_GONE 1

@@ -143,7 +143,7 @@ struct recorded_frames {
 
 /* A larger id or threshold is damage. */
 enum { STACK_IDS = STACKS_MOST + 1 };
-#define THRESHOLD_MOST UINT32_MAX
+#define THRESHOLD_MOST (1ULL << 60)
 
 int recorded_stacks_add(struct recorded_stacks *s, struct replay *replay,
 			const struct recording *rec, const struct stored_event *ev)

@@ -13,6 +13,7 @@
 #include "base/stacks.h"
 #include "run/stack_deputy.h"
 #include "stacks/stack_rows.h"
+#include "stacks/submissions.h"
 #include "trace/session.h"
 
 enum {
@@ -20,6 +21,7 @@ enum {
 	LOOK_MS = 50,         /* between two looks at how many stacks come */
 	LEAST_NS = 100,       /* a lower threshold is none */
 	MOST_NS = 2000000000, /* the programs need less than 2^32 */
+	MOST_EACH = 1000000,
 };
 
 struct stack_run {
@@ -29,9 +31,11 @@ struct stack_run {
 	struct session_stacks to;
 	struct stack_rows rows;
 	int err; /* of a stack; stack_run_take() reports it */
-	/* since the last look: when it was, stacks, and the time of their operations */
-	uint64_t looked_ns, taken, taken_ns;
-	uint64_t threshold_ns;
+	struct submissions submissions;
+	/* since the last look: when it was, stacks of calls, the time of their operations, and
+	 * requests */
+	uint64_t looked_ns, taken, taken_ns, requests;
+	uint64_t threshold_ns, each; /* as set in the session */
 };
 
 /* Has the deputy note the frames of processes that are new. Returns 0, or -errno: see
@@ -49,17 +53,14 @@ static int frames_note(struct stack_run *r)
 	return err;
 }
 
-static void on_stack(void *arg, const struct sent_stack *s)
+/* An operation whose stack has come, or the reason why there is none. */
+static void stack_add(void *arg, const struct sent_stack *s)
 {
 	char fs[FS_NAME_LEN];
 	struct stack_run *r = arg;
 	unsigned int number;
 	int err;
 
-	if ((pid_t)s->who.pid == r->deputy.pid)
-		return;
-	r->taken++;
-	r->taken_ns += s->total_ns;
 	session_fs_name(r->session, s->fs, fs);
 	if (!opt_strings_pass(r->conf.fs, fs, sizeof(fs)))
 		return;
@@ -68,6 +69,34 @@ static void on_stack(void *arg, const struct sent_stack *s)
 	r->err = err ? err : r->err;
 	if (r->conf.sink)
 		r->conf.sink(r->conf.sink_arg, s, number, session_fs_slot(r->session, s->fs));
+}
+
+static void on_stack(void *arg, const struct sent_stack *s)
+{
+	struct stack_run *r = arg;
+
+	if ((pid_t)s->who.pid == r->deputy.pid)
+		return;
+	r->taken++;
+	r->taken_ns += s->total_ns;
+	stack_add(r, s);
+	if (s->submission)
+		submissions_stack(&r->submissions, s);
+}
+
+static void on_request(void *arg, const struct sent_stack *s)
+{
+	struct stack_run *r = arg;
+
+	r->requests++;
+	submissions_request(&r->submissions, s);
+}
+
+static void on_submission(void *arg, const struct sent_stack *s)
+{
+	struct stack_run *r = arg;
+
+	submissions_stack(&r->submissions, s);
 }
 
 /* Without a deputy, frames of the file are walked by frame pointers, and have no names. */
@@ -120,7 +149,8 @@ int stack_run_start(const struct stack_conf *conf, const struct stack_begin *beg
 				  strerror(-err));
 	}
 	r->conf = *conf;
-	r->to = (struct session_stacks){ on_stack, on_file, r };
+	r->to = (struct session_stacks){ on_stack, on_request, on_submission, on_file, r };
+	r->submissions = (struct submissions){ .fn = stack_add, .arg = r };
 	*ret = r;
 	return 0;
 }
@@ -139,32 +169,53 @@ int stack_run_open(struct stack_run *r, struct session *s, struct reason *why)
 	return 0;
 }
 
-/* Sets the threshold so that as many stacks come as were asked for. Each stack has the weight that
- * belongs to the threshold at its time, so sums stay without bias. */
-static void threshold_set(struct stack_run *r)
+/* @ratio: of the stacks that came to those that were asked for. */
+static void threshold_set(struct stack_run *r, double ratio)
 {
-	uint64_t now = clock_ns(), ns = now - r->looked_ns;
-	double wanted = (double)r->conf.per_second * ns / NS_PER_S, ratio, threshold;
+	double threshold = r->threshold_ns;
 
-	if (!r->conf.per_second || ns < (uint64_t)LOOK_MS * NS_PER_MS)
-		return;
-	ratio = r->taken / (wanted > 1 ? wanted : 1);
-	threshold = r->threshold_ns;
 	if (ratio > 1)
 		threshold = (threshold > 0 ? threshold : (double)r->taken_ns / r->taken) * ratio;
 	else if (ratio < 0.8)
 		threshold *= ratio > 0.5 ? ratio : 0.5;
 	r->threshold_ns = threshold > MOST_NS ? MOST_NS : threshold < LEAST_NS ? 0 : threshold;
 	session_set_stack_ns(r->session, r->threshold_ns);
+}
+
+static void each_set(struct stack_run *r, double ratio)
+{
+	double each = r->each > 0 ? r->each : 1;
+
+	if (ratio > 1)
+		each = each * ratio + 1;
+	else if (ratio < 0.8)
+		each *= ratio > 0.5 ? ratio : 0.5;
+	r->each = each > MOST_EACH ? MOST_EACH : each;
+	session_set_stack_requests(r->session, r->each);
+}
+
+/* Sets the probabilities so that as many stacks come as were asked for: of calls, and of requests.
+ * Each stack has the weight that belongs to the probability at its time, so sums stay without
+ * bias. */
+static void rates_set(struct stack_run *r)
+{
+	uint64_t now = clock_ns(), ns = now - r->looked_ns;
+	double wanted = (double)r->conf.per_second * ns / NS_PER_S;
+
+	if (!r->conf.per_second || ns < (uint64_t)LOOK_MS * NS_PER_MS)
+		return;
+	wanted = wanted > 1 ? wanted : 1;
+	threshold_set(r, r->taken / wanted);
+	each_set(r, r->requests / wanted);
 	r->looked_ns = now;
-	r->taken = r->taken_ns = 0;
+	r->taken = r->taken_ns = r->requests = 0;
 }
 
 void stack_run_beat(struct stack_run *r)
 {
 	stack_deputy_tables(&r->deputy, on_table, r);
 	frames_note(r);
-	threshold_set(r);
+	rates_set(r);
 }
 
 static int name_frame(void *arg, unsigned long long frame, struct frame_name *ret_name)
@@ -191,6 +242,7 @@ int stack_run_take(struct stack_run *r, struct snapshot *sn)
 	int err;
 
 	session_take_stacks(r->session);
+	submissions_flush(&r->submissions);
 	frames_note_all(r);
 	err = r->err;
 	if (!err)
@@ -211,6 +263,7 @@ void stack_run_end(struct stack_run *r)
 	if (!r)
 		return;
 	stack_deputy_end(&r->deputy);
+	submissions_done(&r->submissions);
 	stack_rows_done(&r->rows);
 	free(r);
 }

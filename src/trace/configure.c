@@ -371,7 +371,8 @@ static void conf_set_ops(struct bpf_conf *c, const struct session_conf *sc, stru
 	c->sites = sc->sites;
 	c->marks = c->waits || sc->by == BY_THREAD;
 	c->op_owner = sc->by == BY_PID || sc->by == BY_TID || sc->by == BY_THREAD ||
-		      sc->by == BY_COMM || sc->by == BY_CGROUP || sc->records || sc->sent_ops;
+		      sc->by == BY_COMM || sc->by == BY_CGROUP || sc->records || sc->sent_ops ||
+		      c->stacks;
 }
 
 /* The figures of requests, and their clients. Needs conf_set_filters(). */

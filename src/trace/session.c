@@ -298,19 +298,23 @@ static int ring_record(void *ctx, void *data, size_t len)
 	return 0;
 }
 
-/* A stack, or a file that a stack has met. */
+/* A stack, or a part of one, or a file that a stack has met. */
 static int stack_record(void *ctx, void *data, size_t len)
 {
-	struct session *s = ctx;
+	const struct session_stacks *to = ((struct session *)ctx)->on_stacks;
 	const struct sent_stack *stack = data;
 	const struct sent_stack_file *file = data;
 
-	if (!s->on_stacks)
+	if (!to)
 		return 0;
 	if (len >= sizeof(*stack) && stack->what == SENT_STACK)
-		s->on_stacks->stack(s->on_stacks->arg, stack);
+		to->stack(to->arg, stack);
+	else if (len >= sizeof(*stack) && stack->what == SENT_SUBMISSION)
+		to->submission(to->arg, stack);
+	else if (len >= offsetof(struct sent_stack, frames) && stack->what == SENT_SUBMITTED)
+		to->request(to->arg, stack);
 	else if (len >= sizeof(*file) && file->what == SENT_STACK_FILE)
-		s->on_stacks->file(s->on_stacks->arg, file);
+		to->file(to->arg, file);
 	return 0;
 }
 
@@ -738,6 +742,11 @@ void session_unwind_forget(struct session *s, const struct unwind_key *key)
 void session_set_stack_ns(struct session *s, uint64_t threshold_ns)
 {
 	s->live->stack_ns = threshold_ns;
+}
+
+void session_set_stack_requests(struct session *s, uint64_t each)
+{
+	s->live->stack_requests = each;
 }
 
 uint64_t session_stacks_lost(struct session *s, uint64_t *ret_ns)

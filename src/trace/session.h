@@ -87,9 +87,12 @@ typedef void session_slow_op_fn(void *arg, const struct sent_slow_op *s);
 void session_on_slow_op(struct session *s, session_slow_op_fn *fn, void *arg);
 void session_set_slow_ns(struct session *s, uint64_t threshold_ns);
 
-/* Receives user stacks, and the files that they meet, through session_beat(). */
+/* Receives user stacks, and the files that they meet, through session_beat(). Finished requests, of
+ * which .frames is not there, and the stacks of their submissions: see submissions.h. */
 struct session_stacks {
 	void (*stack)(void *arg, const struct sent_stack *s);
+	void (*request)(void *arg, const struct sent_stack *s);
+	void (*submission)(void *arg, const struct sent_stack *s);
 	void (*file)(void *arg, const struct sent_stack_file *f);
 	void *arg;
 };
@@ -102,6 +105,9 @@ void session_unwind_forget(struct session *s, const struct unwind_key *key);
 
 /* Operations that took less than @threshold_ns, below 2^32, have their stack taken less often. */
 void session_set_stack_ns(struct session *s, uint64_t threshold_ns);
+
+/* One of @each requests of io_uring and libaio, below 2^32, has its stack taken. */
+void session_set_stack_requests(struct session *s, uint64_t each);
 
 /* Number of stacks that found no room in the ring since the last call; @ret_ns: the time of their
  * operations. */

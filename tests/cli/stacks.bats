@@ -211,6 +211,40 @@ shares_are_right() { # KEY-OF-ROWS KEY-OF-INDEX
 	callers_are_right
 }
 
+# submitted uring|polled|aio: the program submits 404 requests; JSON in $tmp/out, in $tmp/recorded from a recording.
+submitted() {
+	cc -O2 -g -o "$dir/submitter" tests/submitter.c
+	"$dir/submitter" "$1" "$dir/f" 1 || skip "no $1 here"
+	expect 0 breakdown -j --all-stacks --by function --op uring,aio -o "$tmp/out" -- "$dir/submitter" "$1" "$dir/f" 101
+	expect 0 record --all-stacks --op uring,aio -o "$dir/r" -- "$dir/submitter" "$1" "$dir/f" 101
+	"$iostrata" report --by function -j "$dir/r" >"$tmp/recorded"
+}
+
+requests_of() { # KEY FILE
+	jq --arg key "$1" '[.ops[] | select((.op == "uring" or .op == "aio") and .key == $key) | .count] | add // 0' "$2"
+}
+
+@test "--by function: a request of io_uring or libaio has the function that submitted it, also in a recording" {
+	for how in uring aio; do
+		submitted "$how"
+		for file in "$tmp/out" "$tmp/recorded"; do
+			json '.stacks | .taken == .of and .lost == 0' "$file"
+			[[ $(requests_of "submit_rows [submitter]" "$file") == 303 &&
+				$(requests_of "submit_index [submitter]" "$file") == 101 ]] ||
+				{ echo "$how"; jq -c '.stacks, (.ops[] | {op, key, count})' "$file"; return 1; }
+		done
+		rm "$dir/f" "$dir/r" "$tmp/out"
+	done
+}
+
+@test "--by function: requests that a thread of the kernel submits say so" {
+	submitted polled
+	for file in "$tmp/out" "$tmp/recorded"; do
+		(($(requests_of "(caller unknown: a thread of the kernel submitted the request)" "$file") == 404))
+	done
+	json '.stacks.ends == [{end: "by_kernel", count: 404}]' "$tmp/out"
+}
+
 @test "--stacks: the tree has all callers, and JSON each frame" {
 	store 101 -g
 	start breakdown --stacks --all-stacks -p "$spawned_pid"

@@ -507,6 +507,220 @@ static void test_fault(void **state)
 	assert_int_equal(ops_counted(OP_FAULT, NULL).count, 4);
 }
 
+enum { URING_READ = 22, URING_ENTER = 426 };
+
+static struct io_rings shared;
+static struct io_ring_ctx uring = { .rings = &shared };
+static struct io_kiocb requests[3];
+
+static void starts_uring(void)
+{
+	static const u8 kinds[URING_OPS] = { [URING_READ] = OP_READ };
+
+	start();
+	conf.async = conf.uring = conf.op_owner = 1;
+	conf.reap_rings = 1;
+	data_set(uring_kinds, kinds, sizeof(kinds));
+	shared = (struct io_rings){};
+	uring.cached_cq_tail = 0;
+	for (int i = 0; i < 3; i++)
+		requests[i] =
+			(struct io_kiocb){ .opcode = URING_READ, .ctx = &uring, .file = &file.f };
+	file_known(2);
+	row(0, IN_FILE + 0x100, UNWIND_SP, 8, 0);
+	row(1, IN_FILE + 0x200, UNWIND_LAST, 0, 0);
+	stack[0] = CODE + 0x210;
+}
+
+/* The thread submits the first @n requests in a call that takes 7 ns. */
+static void submits(u32 n)
+{
+	sys_enter(URING_ENTER, 5, n, 0, 0);
+	task.regs.ip = ip;
+	task.regs.sp = sp;
+	task.regs.bp = fp;
+	for (u32 i = 0; i < n; i++)
+		uring_submit(&requests[i]);
+	tick(7);
+	sys_exit(n);
+}
+
+/* Request @i completes, and its thread takes the completion 5 ns later. */
+static void completes(u32 i, int res)
+{
+	uring_complete(&requests[i], res);
+	uring.cached_cq_tail++;
+	shared.cq.head++;
+	tick(5);
+	sys_enter(URING_ENTER, 5, 0, 0, 0);
+	uring_wait(&uring);
+	sys_exit(0);
+}
+
+static const struct sent_stack *last_submitted(u32 n)
+{
+	const void *last = NULL;
+
+	assert_int_equal(sent(SENT_SUBMITTED, &last), n);
+	return last;
+}
+
+static const struct sent_stack *last_submission(u32 n)
+{
+	const void *last = NULL;
+
+	assert_int_equal(sent(SENT_SUBMISSION, &last), n);
+	return last;
+}
+
+/* Requests have the stack of the call that submitted them, which is taken once. */
+static void test_submitted(void **state)
+{
+	const struct sent_stack *s;
+
+	(void)state;
+	starts_uring();
+	submits(2);
+	s = last_submission(1);
+	assert_int_equal(s->end, STACK_WHOLE);
+	assert_int_equal(s->n, 2);
+	assert_int_equal(s->frames[1], STACK_FRAME((u64)NUMBER, IN_FILE + 0x20f));
+	assert_int_equal(s->submission, 1);
+	assert_int_equal(s->submitted, 2);
+	assert_int_equal(s->who.tid, 1207);
+	assert_int_equal(s->process_start, 4711);
+	last_submitted(0);
+	tick(11);
+	completes(1, 4096);
+	s = last_submitted(1);
+	assert_int_equal(s->submission, 1);
+	assert_int_equal(s->kind, OP_URING);
+	assert_int_equal(s->who.tid, 1207);
+	assert_int_equal(s->ret, 4096);
+	assert_int_equal(s->total_ns, 18 + 0);
+	assert_int_equal(s->threshold_ns, s->total_ns);
+	assert_int_equal(s->end, STACK_WHOLE);
+	completes(0, -5);
+	assert_int_equal(last_submitted(2)->ret, -5);
+	/* calls that submit nothing have no stack, and the next that does has another number */
+	submits(0);
+	last_submission(1);
+	submits(1);
+	assert_int_equal(last_submission(2)->submission, 2);
+	assert_int_equal(last_submission(2)->submitted, 1);
+	completes(0, 1);
+	assert_int_equal(last_submitted(3)->submission, 2);
+	last_stack(0);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 3);
+}
+
+/* A wait for completions in the same call has the same stack, which comes once. */
+static void test_submitted_and_awaited(void **state)
+{
+	const struct sent_stack *s;
+
+	(void)state;
+	starts_uring();
+	conf.ring_waits = 1;
+	sys_enter(URING_ENTER, 5, 1, 1, 0);
+	task.regs.ip = ip;
+	task.regs.sp = sp;
+	task.regs.bp = fp;
+	uring_submit(&requests[0]);
+	tick(7);
+	uring_wait(&uring);
+	tick(11);
+	uring_complete(&requests[0], 4096);
+	uring.cached_cq_tail++;
+	shared.cq.head++;
+	sys_exit(1);
+	last_submission(0);
+	s = last_stack(1);
+	assert_int_equal(s->kind, OP_GETEVENTS);
+	assert_int_equal(s->total_ns, 11);
+	assert_int_equal(s->submission, 1);
+	assert_int_equal(s->submitted, 1);
+	assert_int_equal(s->n, 2);
+	submits(1);
+	assert_int_equal(last_submitted(1)->submission, 1);
+	assert_int_equal(last_submission(1)->submission, 2);
+	/* without room, the wait is lost; the request tells that its stack did not come */
+	sys_enter(URING_ENTER, 5, 0, 1, 0);
+	uring_wait(&uring);
+	tick(13);
+	uring_complete(&requests[0], 4096);
+	ring_room = 0;
+	sys_exit(1);
+	assert_int_equal(live.stacks_lost, 1);
+	assert_int_equal(live.stacks_lost_ns, 13);
+}
+
+/* One of three requests is drawn, and stands for three. */
+static void test_submitted_drawn(void **state)
+{
+	(void)state;
+	starts_uring();
+	live.stack_requests = 3;
+	machine.random = 0x55555555;
+	submits(1);
+	last_submission(1);
+	live.stack_requests = 5;
+	completes(0, 1);
+	assert_int_equal(last_submitted(1)->threshold_ns, 3 * last_submitted(1)->total_ns);
+	live.stack_requests = 3;
+	machine.random = 0x55555556;
+	submits(2);
+	last_submission(1);
+	completes(0, 1);
+	completes(1, 1);
+	last_submitted(1);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 3);
+}
+
+/* A thread of the kernel has no stack. */
+static void test_submitted_by_kernel(void **state)
+{
+	const struct sent_stack *s;
+
+	(void)state;
+	starts_uring();
+	conf.reap_rings = 0;
+	task.t.flags |= PF_IO_WORKER;
+	uring_submit(&requests[0]);
+	tick(7);
+	uring_complete(&requests[0], 1);
+	s = last_submitted(1);
+	assert_int_equal(s->end, STACK_BY_KERNEL);
+	assert_int_equal(s->submission, 0);
+	assert_int_equal(s->n, 0);
+	last_submission(0);
+	assert_int_equal(live.stacks_lost, 0);
+}
+
+/* A submission without room is told by its requests; requests without room are lost. */
+static void test_submitted_no_room(void **state)
+{
+	(void)state;
+	starts_uring();
+	ring_room = 0;
+	submits(1);
+	assert_int_equal(live.stacks_lost, 0);
+	ring_room = ~0U;
+	completes(0, 1);
+	assert_int_equal(last_submitted(1)->submission, 1);
+	submits(1);
+	assert_int_equal(last_submission(1)->submission, 2);
+	ring_room = 0;
+	tick(4);
+	completes(0, 1);
+	assert_int_equal(live.stacks_lost, 1);
+	assert_int_equal(live.stacks_lost_ns, 11);
+	conf.stacks = 0;
+	submits(1);
+	completes(0, 1);
+	assert_int_equal(live.stacks_lost, 1);
+}
+
 static void test_no_room(void **state)
 {
 	(void)state;
@@ -544,6 +758,11 @@ int main(void)
 		cmocka_unit_test_teardown(test_no_python, machine_stop),
 		cmocka_unit_test_teardown(test_drawn, machine_stop),
 		cmocka_unit_test_teardown(test_fault, machine_stop),
+		cmocka_unit_test_teardown(test_submitted, machine_stop),
+		cmocka_unit_test_teardown(test_submitted_and_awaited, machine_stop),
+		cmocka_unit_test_teardown(test_submitted_drawn, machine_stop),
+		cmocka_unit_test_teardown(test_submitted_by_kernel, machine_stop),
+		cmocka_unit_test_teardown(test_submitted_no_room, machine_stop),
 		cmocka_unit_test_teardown(test_no_room, machine_stop),
 		cmocka_unit_test_teardown(test_off, machine_stop),
 	};

@@ -923,7 +923,7 @@ static void rows_by_function(void **state)
 	assert_int_equal(stack_rows_add(r, &s, "ext4", &number), 0);
 	/* the programs' rows: writes go, page faults stay */
 	sn.ops[0] = (struct op_row){ .key.op = OP_WRITE, .count = 31, .total_ns = 1 };
-	sn.ops[1] = (struct op_row){ .key.op = OP_URING, .count = 5, .total_ns = 90 };
+	sn.ops[1] = (struct op_row){ .key.op = OP_EXEC, .count = 5, .total_ns = 90 };
 	sn.stacks = taken(r);
 	assert_int_equal(sn.stacks->taken, 31);
 	assert_int_equal(sn.stacks->ended[STACK_MEMORY], 1);
