@@ -129,7 +129,7 @@ static bool disks_read(const struct limit_places *at, const char *group, const c
 	return *ret_value;
 }
 
-/* "weight=50" of a cgroup whose weight is not the usual one. */
+/* "weight=50" of a cgroup. */
 static bool weight_read(const struct limit_places *at, const char *group,
 			char ret_value[VALUE_BYTES])
 {
@@ -284,12 +284,12 @@ char *limit_read(const struct limit_places *at, const char *cgroup, enum limit_s
 	char group[PATH_MAX] = "", value[VALUE_BYTES] = "", *text = NULL;
 	bool found = false;
 
-	if (cgroup && *cgroup == '/' && strlen(cgroup) < sizeof(group) && strcmp(cgroup, "/") != 0)
+	if (limit == LIMIT_WBT)
+		found = wbt_read(at, value);
+	else if (cgroup && *cgroup == '/' && strlen(cgroup) < sizeof(group) && cgroup[1])
 		strcpy(group, cgroup);
 	if (limit != LIMIT_WBT)
 		found = group_read(at, group, side, limit, value);
-	if (limit == LIMIT_WBT)
-		found = wbt_read(at, value);
 	if (!found && limit == LIMIT_DIRTY)
 		found = dirty_read(at, value);
 	if (found && limit == LIMIT_DIRTY)

@@ -213,6 +213,11 @@ static void numbers_of_any_length(void **state)
 			assert_ptr_equal(at, n >= len ? bytes + len : bytes);
 			assert_true(n < len || got == v);
 		}
+		v &= 0x8123456789abcdef; /* each place has bits of its own */
+		len = varint_put(bytes, v) - bytes;
+		at = bytes;
+		assert_true(varint_get(&at, bytes + sizeof(bytes), &got));
+		assert_true(got == v && at == bytes + len);
 	}
 }
 

@@ -12,9 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json.h"
+#include "base/limit_text.h"
 #include "base/names.h"
 #include "host/limits.h"
-#include "base/limit_text.h"
 
 static char root[] = "/tmp/test_limits.XXXXXX";
 static char groups[64], disks[64], vm[64], backing[64];
@@ -115,6 +116,9 @@ static void the_latency_target_is_a_neighbours(void **state)
 	file_write("cgroup/l/slow/io.latency", "");
 	assert_limit("/l/slow/deep", LIMIT_BOTH, LIMIT_IO_LATENCY, "4000:1 target=75\t/l/fast",
 		     "the latency target of cgroup /l/fast: 75.0 us on 4000:1 (io.latency)");
+	/* a cgroup does not wait for its own target */
+	assert_limit("/l/fast", LIMIT_BOTH, LIMIT_IO_LATENCY, NULL,
+		     "the latency target (io.latency)");
 }
 
 static void a_weight_is_the_share(void **state)
@@ -135,9 +139,29 @@ static void disks_limit_writes_in_progress(void **state)
 	file_write("block/sdb/queue/wbt_lat_usec", "0\n");
 	file_write("block/sdc/queue/other", "1\n");
 	file_write("block/loop7/queue/wbt_lat_usec", "2000\n");
-	assert_limit("/", LIMIT_WRITES, LIMIT_WBT, "sda wbt_lat_usec=2000\t",
+	/* no cgroup has this limit */
+	assert_limit("/m", LIMIT_WRITES, LIMIT_WBT, "sda wbt_lat_usec=2000\t",
 		     "writes in progress, few so that reads are fast: wbt_lat_usec=2000 on sda "
 		     "(wbt)");
+}
+
+static void of_many_disks_some_are_told(void **state)
+{
+	static const char words[] = " wbt_lat_usec=2000";
+	char name[64], *text, *at_word;
+	unsigned int n = 0;
+
+	(void)state;
+	for (int i = 0; i < 7; i++) {
+		snprintf(name, sizeof(name), "block/sd%c/queue/wbt_lat_usec", 'e' + i);
+		file_write(name, "2000\n");
+	}
+	text = limit_read(&at, NULL, LIMIT_WRITES, LIMIT_WBT);
+	assert_non_null(text);
+	for (at_word = text; (at_word = strstr(at_word, words)); at_word++)
+		n++;
+	assert_int_equal(n, 4);
+	free(text);
 }
 
 static void dirty_data_has_the_limit_of_memory_or_of_the_machine(void **state)
@@ -150,10 +174,15 @@ static void dirty_data_has_the_limit_of_memory_or_of_the_machine(void **state)
 	file_write("vm/dirty_bytes", "4096\n");
 	assert_limit("/m", LIMIT_WRITES, LIMIT_DIRTY, "vm.dirty_bytes=4096\t",
 		     "the limit for dirty data: vm.dirty_bytes=4096 (dirty)");
+	assert_limit("cgroup 12", LIMIT_WRITES, LIMIT_DIRTY, "vm.dirty_bytes=4096\t",
+		     "the limit for dirty data: vm.dirty_bytes=4096 (dirty)");
 	file_write("cgroup/m/memory.high", "max\n");
 	file_write("cgroup/m/memory.max", "8388608\n");
 	assert_limit("/m/n", LIMIT_WRITES, LIMIT_DIRTY, "memory.max=8388608\t/m",
 		     "the limit for dirty data of cgroup /m: memory.max=8388608 (dirty)");
+	file_write("cgroup/m/memory.high", "4194304\n");
+	assert_limit("/m", LIMIT_WRITES, LIMIT_DIRTY, "memory.high=4194304\t/m",
+		     "the limit for dirty data of cgroup /m: memory.high=4194304 (dirty)");
 	/* a device with a limit that holds however little is dirty elsewhere */
 	file_write("bdi/4000:1/strict_limit", "1\n");
 	file_write("bdi/4000:1/max_ratio", "7\n");
@@ -174,6 +203,9 @@ static void a_number_has_cgroup_side_and_limit(void **state)
 	assert_true(limit_id(101, LIMIT_READS, LIMIT_WBT) !=
 		    limit_id(101, LIMIT_WRITES, LIMIT_WBT));
 	assert_int_equal(limit_side(OP_READ), LIMIT_READS);
+	assert_int_equal(limit_side(OP_FAULT), LIMIT_READS);
+	assert_int_equal(limit_side(OP_EXEC), LIMIT_READS);
+	assert_int_equal(limit_side(OP_WRITE), LIMIT_WRITES);
 	assert_int_equal(limit_side(OP_FSYNC), LIMIT_WRITES);
 	assert_int_equal(limit_side(OP_META), LIMIT_BOTH);
 }
@@ -198,6 +230,35 @@ static void a_damaged_text_is_told_as_far_as_possible(void **state)
 	assert_string_equal(said, "writes in progress, few so that reads are fast (wbt)");
 }
 
+static void json_tells_what_is_not_known(void **state)
+{
+	struct json j = {};
+	char *text;
+	size_t len;
+
+	(void)state;
+	j.out.f = open_memstream(&text, &len);
+	assert_non_null(j.out.f);
+	json_put_begin(&j, NULL, '[');
+	json_put_begin(&j, NULL, '{');
+	json_put_limit(&j, LIMIT_DIRTY, "vm.dirty_ratio=20\t");
+	json_put_end(&j, '}');
+	json_put_begin(&j, NULL, '{');
+	json_put_limit(&j, LIMIT_IO_MAX, NULL);
+	json_put_end(&j, '}');
+	json_put_begin(&j, NULL, '{');
+	json_put_limit(&j, LIMIT_N, "x\t/y");
+	json_put_end(&j, '}');
+	json_put_end(&j, ']');
+	assert_int_equal(json_end_line(&j), 0);
+	fclose(j.out.f);
+	assert_string_equal(text, "[{\"limit\":{\"name\":\"dirty\",\"cgroup\":null,"
+				  "\"value\":\"vm.dirty_ratio=20\"}},"
+				  "{\"limit\":{\"name\":\"io.max\",\"cgroup\":null,"
+				  "\"value\":null}},{\"limit\":null}]\n");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,8 +267,10 @@ int main(void)
 		cmocka_unit_test(the_latency_target_is_a_neighbours),
 		cmocka_unit_test(a_weight_is_the_share),
 		cmocka_unit_test(disks_limit_writes_in_progress),
+		cmocka_unit_test(of_many_disks_some_are_told),
 		cmocka_unit_test(dirty_data_has_the_limit_of_memory_or_of_the_machine),
 		cmocka_unit_test(a_number_has_cgroup_side_and_limit),
+		cmocka_unit_test(json_tells_what_is_not_known),
 		cmocka_unit_test(a_damaged_text_is_told_as_far_as_possible),
 	};
 
