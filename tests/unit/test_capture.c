@@ -26,6 +26,7 @@
 #include "base/opts.h"
 #include "capture/replay.h"
 #include "capture/writer.h"
+#include "host/limits.h"
 #include "json_seen.h"
 
 static const char header[] = "{\"monotonic_ns\":1000,\"realtime_ns\":5000,\"ops\":true,"
@@ -1193,22 +1194,28 @@ static void losses_replay(struct replay *r, struct recording *rec, uint64_t from
 	fclose(f);
 }
 
-/* Operations of 500 us that waited for others, from two threads of one name, and one for nobody. */
+/* Operations of 500 us that waited for others, from two threads of one name, and one for nobody.
+ * The last and longest waited for a limit. */
 static void waits_write(FILE *f)
 {
 	static const struct {
 		unsigned int kind, who, thread;
 		uint64_t ns;
 	} waits[] = {
-		{ OP_WRITE, WHO_LOCK, 2, 150000 }, { OP_READ, WHO_LOCK, 1, 110000 },
-		{ OP_READ, WHO_NONE, 0, 0 },       { OP_READ, WHO_LOCK, 1, 130000 },
-		{ OP_READ, WHO_N, 1, 400000 },     { OP_READ, WHO_FILE_LOCK, 1, 400001 },
+		{ OP_WRITE, WHO_LOCK, 2, 150000 },  { OP_READ, WHO_LOCK, 1, 110000 },
+		{ OP_READ, WHO_NONE, 0, 0 },        { OP_READ, WHO_LOCK, 1, 130000 },
+		{ OP_READ, WHO_N, 1, 400000 },      { OP_READ, WHO_FILE_LOCK, 1, 400001 },
+		{ OP_WRITE, WHO_LIMIT, 3, 100001 },
 	};
+	const uint64_t limit = limit_id(57, LIMIT_WRITES, LIMIT_IO_COST);
 	struct writer w = {};
 
 	assert_int_equal(writer_begin(&w, fileno(f), "{\"monotonic_ns\":1000}"), 0);
 	writer_name(&w, &(struct stored_name){ NAME_THREAD, 1, 31, 37, 0, 6 }, "holder");
 	writer_name(&w, &(struct stored_name){ NAME_THREAD, 2, 41, 43, 0, 6 }, "holder");
+	writer_name(&w, &(struct stored_name){ NAME_THREAD, 3, 51, 53, 57, 6 }, "waiter");
+	writer_name(&w, &(struct stored_name){ NAME_LIMIT, limit, .text_len = 12 },
+		    "weight=50\t/x");
 	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
 		struct stored_op op = { .start_ns = 2000 + 500000 * i,
 					.kind = waits[i].kind,
@@ -1216,7 +1223,8 @@ static void waits_write(FILE *f)
 					.who_thread = waits[i].thread,
 					.who_ns = waits[i].ns,
 					.who_op = OP_FSYNC,
-					.strata = { 500000 } };
+					.who_limit = waits[i].who == WHO_LIMIT ? limit : 0,
+					.strata = { 500000 + (waits[i].who == WHO_LIMIT) } };
 
 		writer_op(&w, &op);
 	}
@@ -1237,8 +1245,14 @@ static void waits_for_others_add_up(void **state)
 		  .sums = { 2, 240000, 130000 } },
 		{ .key = { .pid = 41, .op = OP_WRITE, .who = WHO_LOCK },
 		  .sums = { 1, 150000, 150000 } },
+		{ .key = { .pid = 51,
+			   .op = OP_WRITE,
+			   .who = WHO_LIMIT,
+			   .limit = LIMIT_IO_COST,
+			   .cgroup = 57 },
+		  .sums = { 1, 100001, 100001 } },
 	};
-	struct replay r = {};
+	struct replay r = { .conf.slowest_max = 1 };
 	struct recording rec;
 	struct stored_event ev;
 	struct snapshot sn;
@@ -1253,14 +1267,21 @@ static void waits_for_others_add_up(void **state)
 	assert_int_equal(replay_end(&r, &rec, &why), 0);
 	assert_int_equal(replay_take(&r, 0, &sn), 0);
 	assert_true(sn.has_whos);
-	assert_int_equal(sn.n_whos, 3);
-	for (size_t i = 0; i < 3; i++) {
+	assert_int_equal(sn.n_whos, 4);
+	for (size_t i = 0; i < 4; i++) {
 		assert_int_equal(sn.whos[i].key.pid, want[i].key.pid);
 		assert_int_equal(sn.whos[i].key.op, want[i].key.op);
 		assert_int_equal(sn.whos[i].key.who, want[i].key.who);
-		assert_string_equal(sn.whos[i].key.comm, "holder");
+		assert_int_equal(sn.whos[i].key.limit, want[i].key.limit);
+		if (want[i].key.limit)
+			assert_int_equal(sn.whos[i].key.cgroup, want[i].key.cgroup);
+		else
+			assert_string_equal(sn.whos[i].key.comm, "holder");
 		assert_memory_equal(&sn.whos[i].sums, &want[i].sums, sizeof(want[i].sums));
 	}
+	assert_string_equal(sn.whos[3].limit, "weight=50\t/x");
+	assert_int_equal(r.intervals[0].slowest[0].by.thread.limit, LIMIT_IO_COST);
+	assert_string_equal(r.intervals[0].slowest[0].by_limit, "weight=50\t/x");
 	snapshot_free(&sn);
 	replay_done(&r);
 	recording_close(&rec);

@@ -15,6 +15,7 @@
 #include "base/reason.h"
 #include "capture/intake.h"
 #include "capture/recording.h"
+#include "host/limits.h"
 #include "cell.h"
 
 enum { DEV = 8 << 20 | 1, INO = 99 };
@@ -313,6 +314,40 @@ static void waits_have_somebody_to_whom_they_were_due(void **state)
 		assert_int_equal(!!op->who_thread, cases[i].stored != WHO_NONE);
 		assert_true(!op->who_thread || (t->pid == 70 && !strcmp(t->comm, "owner")));
 	}
+	end(&f);
+}
+
+/* Intake: a wait for a limit has the thread that waited, and the side that its kind is on. */
+static void a_wait_for_a_limit_is_the_threads_own(void **state)
+{
+	static const unsigned int kinds[] = { OP_READ, OP_WRITE, OP_WRITE };
+	static const enum limit_side sides[] = { LIMIT_READS, LIMIT_WRITES, LIMIT_WRITES };
+	struct sent_op_ordered sent = {
+		.waited = an_op(),
+		.by = { 10007, 1000, { 12, 13, .who = WHO_LIMIT, .limit = LIMIT_IO_MAX } },
+	};
+	struct fixture f;
+
+	(void)state;
+	sent.by.thread.cgroup = 1ULL << 40;
+	sent.waited.op.what = SENT_OP_ORDERED;
+	begin(&f);
+	for (size_t i = 0; i < 3; i++) {
+		sent.waited.op.kind = kinds[i];
+		intake_record(&f.in, &sent, offsetof(struct sent_op_ordered, segments.at));
+	}
+	read_back(&f);
+	assert_int_equal(f.n, 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct stored_op *op = &f.events[i].op;
+
+		assert_int_equal(op->who, WHO_LIMIT);
+		assert_int_equal(op->who_ns, 10007);
+		assert_true(op->who_thread && op->who_thread == op->owner);
+		assert_true(op->who_limit == limit_id(1ULL << 40, sides[i], LIMIT_IO_MAX));
+	}
+	/* the thread itself, whose name is no cgroup */
+	assert_int_equal(f.rec.catalog.n_threads, 2);
 	end(&f);
 }
 
@@ -820,6 +855,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(processes_have_command_lines),
 		cmocka_unit_test(waits_have_somebody_to_whom_they_were_due),
+		cmocka_unit_test(a_wait_for_a_limit_is_the_threads_own),
 		cmocka_unit_test(names_are_dropped_with_their_records),
 		cmocka_unit_test(operations_are_as_they_were_sent),
 		cmocka_unit_test(segments_are_no_more_than_the_record_has),

@@ -367,6 +367,19 @@ static void test_waits_for_nothing(void **state)
 	sys_exit(1);
 	assert_int_equal(ops_counted(OP_GETEVENTS, NULL).count, 0);
 
+	/* a wait in a call that is an operation itself */
+	start(true);
+	conf.waits = conf.ring_waits = 1;
+	submit(&a);
+	sys_exit(1);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	uring_wait(&uring);
+	assert_int_equal(current_lookup()->op.kind, OP_META);
+	completes(&a);
+	sys_exit(0);
+	assert_int_equal(ops_counted(OP_META, NULL).count, 1);
+	assert_int_equal(ops_counted(OP_GETEVENTS, NULL).count, 0);
+
 	/* waits are not asked for */
 	start(true);
 	submit(&a);

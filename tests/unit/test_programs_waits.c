@@ -1303,22 +1303,50 @@ static const struct who_sums *who_sums_of(const struct ktask *t, u32 op, enum wh
 	return bpf_map_lookup_elem(&who_rows_even, &key);
 }
 
-/* The row of the waits of alice for @limit. */
+/* The row of the waits of alice for @limit, in the cgroup 4711 if alice is in one. */
 static const struct who_sums *limit_sums_of(u32 op, enum io_limit limit)
 {
 	struct who_key key = { .pid = alice.t.tgid, .op = op, .who = WHO_LIMIT, .limit = limit };
 
+	key.cgroup = alice.t.cgroups ? 4711 : 0;
 	return bpf_map_lookup_elem(&who_rows_even, &key);
+}
+
+/* alice waits for a request that is held for @held_ns, and then for the device. */
+static void sleeps_throttled(u64 held_ns, u64 device_ns)
+{
+	struct io held;
+
+	bio_init(&held.bio, &disk, REQ_OP_READ, 800, 4096);
+	EVENT(on_bio_throttled, &held.bio);
+	sleeps(&alice, 0);
+	tick(held_ns);
+	task_init(&bob, 8, 8, "kworker/1:1", PF_KTHREAD | PF_WQ_WORKER);
+	strcpy(bob.queue, "kthrotld");
+	cpu_is(1, &bob);
+	submits(&held, REQ_OP_READ);
+	tick(device_ns);
+	cpu_is(1, &idle[1]);
+	machine.level = 0x10000;
+	complete_bytes(&held.rq, 0, 4096);
+	wake(&alice);
+	completion_is_over();
+	machine.level = 0;
+	runs(&alice, 0);
 }
 
 /* A wait for a request is due to a limit if it was in a limit's function; a wait of a throttled bio
  * always is. */
 static void test_limits(void **state)
 {
+	struct kernfs_node node = { .id = 4711 };
+	struct cgroup group = { .kn = &node };
+	struct css_set set = { .dfl_cgrp = &group };
 	const struct who_sums *s;
-	struct io io, held;
+	struct io io;
 
 	(void)state;
+	alice.t.cgroups = &set;
 	conf.who = conf.who_rows = conf.issuers = 1;
 	conf.who_sites[2] = (struct who_site){ 0x1000, 0x2000, WHO_LIMIT | LIMIT_WBT << 8 };
 	conf.who_sites[3] = (struct who_site){ 0x3000, 0x4000, WHO_SCANNER };
@@ -1338,24 +1366,11 @@ static void test_limits(void **state)
 	assert_int_equal(s->total_ns, 230000);
 	sys_exit(0);
 	sys_enter(NR_STAT, 0, 0, 0, 0);
-	bio_init(&held.bio, &disk, REQ_OP_READ, 800, 4096);
-	EVENT(on_bio_throttled, &held.bio);
-	sleeps(&alice, 0);
-	tick(310000);
-	task_init(&bob, 8, 8, "kworker/1:1", PF_KTHREAD | PF_WQ_WORKER);
-	strcpy(bob.queue, "kthrotld");
-	cpu_is(1, &bob);
-	submits(&held, REQ_OP_READ);
-	tick(30);
-	cpu_is(1, &idle[1]);
-	machine.level = 0x10000;
-	complete_bytes(&held.rq, 0, 4096);
-	wake(&alice);
-	completion_is_over();
-	machine.level = 0;
-	runs(&alice, 0);
+	sleeps_throttled(310000, 30);
+	sleeps_throttled(99999, 70000); /* the device is no limit */
 	assert_int_equal(limit_sums_of(OP_META, LIMIT_IO_MAX)->total_ns, 310000);
 	assert_int_equal(map_count(&who_rows_even), 2);
+	alice.t.cgroups = NULL;
 }
 
 /* Rows have all waits of 100 us, not only the longest of each operation, and not those of threads
