@@ -77,11 +77,14 @@ static int entry_of(struct stack_rows *r, const struct sent_stack *s, struct sta
 	return 0;
 }
 
-/* How many operations a stack stands for: at least 1. */
+/* How many operations a stack stands for: at least 1. A recording may have any number; counts of
+ * some thousand forged ones must not come around to 0. */
 static double scale_of(const struct sent_stack *s)
 {
-	return s->total_ns < s->threshold_ns && s->total_ns ? (double)s->threshold_ns / s->total_ns
-							    : 1;
+	const double most = 1e12;
+	double scale = s->total_ns ? (double)s->threshold_ns / s->total_ns : 1;
+
+	return scale < 1 ? 1 : scale < most ? scale : most;
 }
 
 /* @x, rounded up or down so that the mean of many is @x. @carry has what was rounded so far. */

@@ -1489,66 +1489,28 @@ static void hostile_recordings(void **state)
 	free(s);
 }
 
-/* To open a FIFO would wait, and to open a device may act on it. */
-static void only_regular_files(void **state)
-{
-	char dir[] = "/tmp/iostrata-test-XXXXXX", path[64], link[64];
-	int fd;
-
-	(void)state;
-	assert_non_null(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/a", dir);
-	snprintf(link, sizeof(link), "%s/link", dir);
-	assert_int_equal(regular_file_open(path), -ENOENT);
-	assert_int_equal(symlink("a", link), 0);
-	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_int_equal(regular_file_open(path), -EINVAL);
-	assert_int_equal(regular_file_open(link), -EINVAL);
-	assert_int_equal(regular_file_open("/dev/null"), -EINVAL);
-	assert_int_equal(regular_file_open(dir), -EINVAL);
-	unlink(path);
-	close(open(path, O_WRONLY | O_CREAT, 0600));
-	fd = regular_file_open(link);
-	assert_true(fd >= 0);
-	close(fd);
-	unlink(path);
-	unlink(link);
-	rmdir(dir);
-}
-
-/* A program with ever new functions, over several intervals. */
-static void too_many_functions(void **state)
+/* 16 stacks for 2^60 operations each would be no operation. */
+static void forged_weights(void **state)
 {
 	struct stack_rows *r = calloc(1, sizeof(*r));
-	struct sent_stack one = op(1, 1000, 0);
-	unsigned int number, last = 0;
-	struct stacks *s = NULL;
-	uint64_t at = 16;
+	struct recorded_stacks *s = calloc(1, sizeof(*s));
+	struct sent_stack all[16];
+	struct snapshot sn = {};
+	FILE *f;
 
 	(void)state;
-	one.n = STACK_FRAMES;
-	for (int interval = 0; interval < 3; interval++) {
-		stacks_free(s);
-		for (unsigned int i = 0; i < FRAMES_MOST / STACK_FRAMES / 2; i++) {
-			for (unsigned int f = 0; f < STACK_FRAMES; f++)
-				one.frames[f] = STACK_FRAME(1ULL, at++);
-			assert_int_equal(stack_rows_add(r, &one, "ext4", &number), 0);
-			last = number;
-		}
-		s = taken(r);
-		assert_int_equal(s->nameless, interval == 2);
-	}
-	assert_string_equal(s->stacks[last - 1].frames[0]->function, "(too many functions)");
-	assert_int_equal(s->ended[STACK_WHOLE], FRAMES_MOST / STACK_FRAMES / 2);
-	stacks_free(s);
-	/* known ones keep their names */
-	one.frames[0] = STACK_FRAME(1ULL, 16);
-	assert_int_equal(stack_rows_add(r, &one, "ext4", &number), 0);
-	s = taken(r);
-	assert_string_equal(s->stacks[0].frames[0]->function, "save_index");
-	stacks_free(s);
+	for (int i = 0; i < 16; i++)
+		all[i] = op(1, 1, 1ULL << 60);
+	f = recording_of(r, all, 16, true);
+	assert_int_equal(recorded(f, s, &sn), 0);
+	assert_int_equal(stack_join(&sn, BY_LINE), 0);
+	assert_int_equal(row_of(&sn, "save_rows (store.c:10)")->count, 16 * 1000000000000ULL);
+	snapshot_free(&sn);
+	recorded_stacks_done(s);
+	free(s);
 	stack_rows_done(r);
 	free(r);
+	fclose(f);
 }
 
 int main(void)
@@ -1581,8 +1543,7 @@ int main(void)
 		cmocka_unit_test(debug_files_have_places),
 		cmocka_unit_test(several_recordings_have_stacks),
 		cmocka_unit_test(hostile_recordings),
-		cmocka_unit_test(only_regular_files),
-		cmocka_unit_test(too_many_functions),
+		cmocka_unit_test(forged_weights),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
