@@ -195,6 +195,20 @@ static void a_column_that_ends_early(void **state)
 	assert_int_equal(cursor_next(&cur, row), -EBADMSG);
 }
 
+/* The first of two columns ends early, and the second is whole. */
+static void a_column_before_another_ends_early(void **state)
+{
+	static const uint8_t bytes[] = { 2, PACK_VALUE, 1, 7, PACK_VALUE, 3, 4, 5, 6 };
+	struct cursor cur;
+	uint64_t row[2];
+
+	(void)state;
+	assert_int_equal(cursor_open(&cur, 2, 3, bytes, sizeof(bytes)), 0);
+	assert_int_equal(cursor_next(&cur, row), 1);
+	assert_true(row[0] == 7 && row[1] == 4);
+	assert_int_equal(cursor_next(&cur, row), -EBADMSG);
+}
+
 /* A number of each length, with any number of bytes behind it. */
 static void numbers_of_any_length(void **state)
 {
@@ -1588,7 +1602,7 @@ static struct value column_of(const struct event_row *row, const char *name)
 
 static void columns_of_events_are_what_they_say(void **state)
 {
-	struct stored_op op = { .ret = 11, .requests = 12, .device_bytes = 13 };
+	struct stored_op op = { .ret = 11, .requests = 12, .device_bytes = 13, .copied_up = 14 };
 	struct stored_request rq = { .tag_ns = 21,
 				     .queue_ns = 22,
 				     .device_ns = 23,
@@ -1614,15 +1628,15 @@ static void columns_of_events_are_what_they_say(void **state)
 		uint64_t wanted;
 	} all[] = {
 		{ &of_op, "result", 11 },       { &of_op, "requests", 12 },
-		{ &of_op, "device_bytes", 13 }, { &of_rq, "tag_ns", 21 },
-		{ &of_rq, "queue_ns", 22 },     { &of_rq, "device_ns", 23 },
-		{ &of_rq, "sector", 24 },       { &of_rq, "cmd_flags", 25 },
-		{ &of_rq, "requeues", 26 },     { &of_rq, "merges", 27 },
-		{ &of_rq, "status", 28 },       { &of_op, "pid", 31 },
-		{ &of_op, "tid", 32 },          { &of_op, "cgroup", 33 },
-		{ &of_op, "start_ns", 41 },     { &of_op, "total_ns", 42 },
-		{ &of_op, "offset", 43 },       { &of_op, "len", 44 },
-		{ &of_op, "ino", 45 },
+		{ &of_op, "device_bytes", 13 }, { &of_op, "copied_up", 14 },
+		{ &of_rq, "tag_ns", 21 },       { &of_rq, "queue_ns", 22 },
+		{ &of_rq, "device_ns", 23 },    { &of_rq, "sector", 24 },
+		{ &of_rq, "cmd_flags", 25 },    { &of_rq, "requeues", 26 },
+		{ &of_rq, "merges", 27 },       { &of_rq, "status", 28 },
+		{ &of_op, "pid", 31 },          { &of_op, "tid", 32 },
+		{ &of_op, "cgroup", 33 },       { &of_op, "start_ns", 41 },
+		{ &of_op, "total_ns", 42 },     { &of_op, "offset", 43 },
+		{ &of_op, "len", 44 },          { &of_op, "ino", 45 },
 	};
 	char name[32];
 
@@ -1636,6 +1650,26 @@ static void columns_of_events_are_what_they_say(void **state)
 		assert_int_equal(column_of(&of_op, name).n, 100 + st);
 	}
 	assert_int_equal(stored_op_total(&op), ST_N * 100 + ST_N * (ST_N - 1) / 2);
+}
+
+/* Live and from a recording. */
+static void the_slowest_have_what_overlayfs_copied(void **state)
+{
+	struct sent_slow_op sent = {};
+	const struct sent_op_waited *waited = &sent.op.waited;
+	struct stored_op stored;
+	struct slow_op slow;
+
+	(void)state;
+	sent.op.waited.op.kind = OP_OPEN;
+	sent.op.waited.copied_up = 4211;
+	slow_op_set_sent(&slow, &sent);
+	assert_int_equal(slow.copied_up, 4211);
+	assert_true(slow.len == ~0ULL);
+	stored_op_set(&stored, &waited->op, waited);
+	slow_op_set_stored(&slow, &stored);
+	assert_int_equal(slow.copied_up, 4211);
+	assert_true(slow.len == ~0ULL);
 }
 
 static void figures_that_are_not_known_are_missing(void **state)
@@ -1653,6 +1687,7 @@ static void figures_that_are_not_known_are_missing(void **state)
 	assert_int_equal(column_of(&of_op, "sleep_ns").n, 6);
 	assert_true(column_get(&of_op, "pid").unknown);
 	assert_true(column_get(&of_op, "cgroup").unknown);
+	assert_true(column_get(&of_op, "copied_up").unknown);
 	for (int st = 0; st < ST_N; st++) {
 		snprintf(name, sizeof(name), "%s_ns", stratum_name(st));
 		assert_int_equal(column_get(&of_rq, name).unknown,
@@ -1668,6 +1703,7 @@ int main(void)
 		cmocka_unit_test(columns_in_another_order_than_rows),
 		cmocka_unit_test(columns_that_are_no_columns),
 		cmocka_unit_test(a_column_that_ends_early),
+		cmocka_unit_test(a_column_before_another_ends_early),
 		cmocka_unit_test(numbers_of_any_length),
 		cmocka_unit_test(a_span_is_from_the_first_end_to_the_last),
 		cmocka_unit_test(what_is_written_is_read),
@@ -1700,6 +1736,7 @@ int main(void)
 		cmocka_unit_test(requests_find_their_operation),
 		cmocka_unit_test(parts_of_the_time),
 		cmocka_unit_test(columns_of_events_are_what_they_say),
+		cmocka_unit_test(the_slowest_have_what_overlayfs_copied),
 		cmocka_unit_test(figures_that_are_not_known_are_missing),
 	};
 

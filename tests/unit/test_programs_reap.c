@@ -291,7 +291,14 @@ static void waits_start(void)
 	conf.waits = conf.ring_waits = 1;
 	submit(&a);
 	tick(3);
+	/* left by an earlier operation */
+	current_lookup()->op.acts = ~0;
+	current_lookup()->op.fd = 5;
+	current_lookup()->op.file.fs = 99;
 	uring_wait(&uring);
+	assert_int_equal(current_lookup()->op.acts, 0);
+	assert_int_equal(current_lookup()->op.fd, -1);
+	assert_int_equal(current_lookup()->op.file.fs, FS_UNKNOWN);
 }
 
 /* The thread sleeps for 100 ns, and then waits 11 ns for its CPU. */
@@ -326,11 +333,18 @@ static void test_waits(void **state)
 	/* a request that completes now was late by this */
 	assert_int_equal(t->cpu_wait.to - t->cpu_wait.from, 11);
 	assert_int_equal(t->cpu_wait.asleep, 1);
+	switch_to(&other, false);
+	tick(17);
+	switch_to(&task, false);
+	assert_int_equal(t->cpu_wait.to - t->cpu_wait.from, 17);
+	assert_int_equal(t->cpu_wait.asleep, 0);
 	completes(&a);
 	tick(5);
 	sys_exit(1);
-	assert_ops(OP_GETEVENTS, 1, 7 + 100 + 11 + 5,
-		   STRATA([ST_SYSCALL] = 12, [ST_SLEEP] = 100, [ST_RUNQ] = 11));
+	assert_ops(OP_GETEVENTS, 1, 7 + 100 + 11 + 17 + 5,
+		   STRATA([ST_SYSCALL] = 12, [ST_SLEEP] = 100, [ST_RUNQ] = 11, [ST_PREEMPT] = 17));
+	/* it has no place in a file, and asked for no bytes */
+	assert_true(t->op.offset == OFFSET_UNKNOWN && t->op.len == ~0ULL);
 	assert_true(fs_of_row(OP_GETEVENTS) == (u64)&file.type);
 	assert_int_equal(ops_counted(OP_GETEVENTS, NULL).bytes, 0);
 	tick(1000); /* the thread's own time */
@@ -366,6 +380,22 @@ static void test_waits_for_nothing(void **state)
 	completes(&a);
 	sys_exit(1);
 	assert_int_equal(ops_counted(OP_GETEVENTS, NULL).count, 0);
+
+	/* another ring has taken the place */
+	waits_start();
+	completes(&a);
+	ring_at(current_lookup()->ring)->ctx = 1;
+	sys_exit(1);
+	assert_int_equal(ops_counted(OP_GETEVENTS, NULL).count, 0);
+
+	/* a ring with a polling thread: nobody knows which thread takes what completes */
+	waits_start();
+	sys_exit(0);
+	uring.flags = SQPOLL;
+	sys_enter(ENTER, 5, 0, 1, 1);
+	uring_wait(&uring);
+	assert_int_not_equal(current_lookup()->op.progress, OP_AWAITS);
+	sys_exit(0);
 
 	/* a wait in a call that is an operation itself */
 	start(true);

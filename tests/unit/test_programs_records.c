@@ -353,16 +353,22 @@ struct overlay_inode {
 	struct dentry *upper;
 };
 
-/* Opens a file for which overlayfs copies @n files with @inode up. The last record. */
-static const struct sent_op_waited *open_copies_up(struct inode *inode, int n)
+/* In current's call, overlayfs copies @n files with @inode up. */
+static void copies_up(struct inode *inode, int n)
 {
 	struct dentry upper = { .d_inode = inode };
 	struct overlay_inode of = { .upper = &upper };
 	struct dentry dentry = { .d_inode = &of.inode };
 
-	sys_enter(NR_OPEN, 0, 0, 0, 0);
 	for (int i = 0; i < n; i++)
 		EVENT(on_copied_up, &dentry);
+}
+
+/* Opens a file for which overlayfs copies @n files with @inode up. The last record. */
+static const struct sent_op_waited *open_copies_up(struct inode *inode, int n)
+{
+	sys_enter(NR_OPEN, 0, 0, 0, 0);
+	copies_up(inode, n);
 	sys_exit(3);
 	return last_of(bpf_map_lookup_elem(&rings, &(u32){ 1 }));
 }
@@ -372,6 +378,7 @@ static void test_copied_up(void **state)
 {
 	struct inode file = { .i_mode = S_IFREG, .i_size = 4211 };
 	struct inode directory = { .i_mode = S_IFDIR, .i_size = 4096 };
+	struct inode empty = { .i_mode = S_IFREG };
 	const struct sent_op_waited *w;
 	struct stored_op stored;
 
@@ -388,6 +395,21 @@ static void test_copied_up(void **state)
 	/* a directory has no bytes, and a file in no upper layer was not copied */
 	assert_int_equal(open_copies_up(&directory, 1)->op.what, SENT_OP);
 	assert_int_equal(open_copies_up(NULL, 1)->op.what, SENT_OP);
+	w = open_copies_up(&empty, 1);
+	assert_true(w->op.what == SENT_OP && w->op.len == ~0ULL);
+	/* a call with a length keeps it, and a note of another wait is no copy */
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	current_lookup()->op.len = 512;
+	copies_up(&file, 1);
+	sys_exit(0);
+	w = last_of(bpf_map_lookup_elem(&rings, &(u32){ 1 }));
+	assert_true(w->op.what == SENT_OP && w->op.len == 512);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	current_lookup()->op.len = 512;
+	current_lookup()->op.noted = NOTED_LOCK;
+	sys_exit(0);
+	w = last_of(bpf_map_lookup_elem(&rings, &(u32){ 1 }));
+	assert_true(w->op.what != SENT_OP && !w->copied_up && w->op.len == 512);
 	conf.overlay_upper = 0; /* the kernel's types do not tell where that is */
 	assert_int_equal(open_copies_up(&file, 1)->op.what, SENT_OP);
 }

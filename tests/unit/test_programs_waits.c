@@ -1402,6 +1402,8 @@ static void test_rows_of_waits(void **state)
 	sleeps_until(140000, &carol);
 	current_lookup()->op.progress = OP_SLEEPS; /* it may be in no operation at all */
 	sleeps_until(210000, &carol);
+	current_lookup()->op.progress = OP_AWAITS; /* likewise */
+	sleeps_until(210000, &carol);
 	current_lookup()->op.progress = OP_ACTIVE;
 	sys_exit(0);
 	s = who_sums_of(&bob, OP_META, WHO_LOCK);
