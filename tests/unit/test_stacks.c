@@ -1489,6 +1489,41 @@ static void hostile_recordings(void **state)
 	free(s);
 }
 
+/* A program with ever new functions, over several intervals. */
+static void too_many_functions(void **state)
+{
+	struct stack_rows *r = calloc(1, sizeof(*r));
+	struct sent_stack one = op(1, 1000, 0);
+	unsigned int number, last = 0;
+	struct stacks *s = NULL;
+	uint64_t at = 16;
+
+	(void)state;
+	one.n = STACK_FRAMES;
+	for (int interval = 0; interval < 3; interval++) {
+		stacks_free(s);
+		for (unsigned int i = 0; i < FRAMES_MOST / STACK_FRAMES / 2; i++) {
+			for (unsigned int f = 0; f < STACK_FRAMES; f++)
+				one.frames[f] = STACK_FRAME(1ULL, at++);
+			assert_int_equal(stack_rows_add(r, &one, "ext4", &number), 0);
+			last = number;
+		}
+		s = taken(r);
+		assert_int_equal(s->nameless, interval == 2);
+	}
+	assert_string_equal(s->stacks[last - 1].frames[0]->function, "(too many functions)");
+	assert_int_equal(s->ended[STACK_WHOLE], FRAMES_MOST / STACK_FRAMES / 2);
+	stacks_free(s);
+	/* known ones keep their names */
+	one.frames[0] = STACK_FRAME(1ULL, 16);
+	assert_int_equal(stack_rows_add(r, &one, "ext4", &number), 0);
+	s = taken(r);
+	assert_string_equal(s->stacks[0].frames[0]->function, "save_index");
+	stacks_free(s);
+	stack_rows_done(r);
+	free(r);
+}
+
 /* 16 stacks for 2^60 operations each would be no operation. */
 static void forged_weights(void **state)
 {
@@ -1543,6 +1578,7 @@ int main(void)
 		cmocka_unit_test(debug_files_have_places),
 		cmocka_unit_test(several_recordings_have_stacks),
 		cmocka_unit_test(hostile_recordings),
+		cmocka_unit_test(too_many_functions),
 		cmocka_unit_test(forged_weights),
 	};
 
