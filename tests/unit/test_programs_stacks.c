@@ -612,6 +612,11 @@ static void test_submitted(void **state)
 	assert_int_equal(last_submitted(3)->submission, 2);
 	last_stack(0);
 	assert_int_equal(ops_counted(OP_URING, NULL).count, 3);
+	/* of more requests than it can count, a call has the most */
+	sys_enter(URING_ENTER, 5, 1, 0, 0);
+	current_lookup()->submits = 0xffff;
+	uring_submit(&requests[1]);
+	assert_int_equal(current_lookup()->submits, 0xffff);
 }
 
 /* A wait for completions in the same call has the same stack, which comes once. */

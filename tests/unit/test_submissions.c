@@ -162,6 +162,31 @@ static void test_other_thread(void **state)
 	submissions_done(&m);
 }
 
+/* A request belongs to the call until the call's end, also if an operation ended with the call. */
+static void test_call_end(void **state)
+{
+	struct submissions m = begin();
+	struct sent_stack s = { .what = SENT_STACK,
+				.who = { .pid = 1103, .tid = 41 },
+				.submission = 3,
+				.submitted = 2,
+				.start_ns = 100,
+				.total_ns = 50,
+				.end = STACK_WHOLE };
+
+	(void)state;
+	stack(&m, 31, 5, 100, 2);
+	request(&m, 31, 5, 100);
+	assert_handed_out(1, 31, 5);
+	submissions_stack(&m, &s);
+	request(&m, 41, 3, 150);
+	assert_int_equal(handed_out, 2);
+	assert_int_equal(last.end, STACK_WHOLE);
+	request(&m, 41, 3, 151); /* of another thread with this number */
+	assert_int_equal(handed_out, 2);
+	submissions_done(&m);
+}
+
 /* The oldest stack leaves; so do requests that wait, with the reason. */
 static void test_limits(void **state)
 {
@@ -185,7 +210,8 @@ static void test_limits(void **state)
 	assert_int_equal(last.end, STACK_NO_SUBMISSION);
 	submissions_done(&m);
 	/* more frames than there are */
-	submissions_stack(&m, &(struct sent_stack){ .submission = 1, .n = STACK_FRAMES + 1 });
+	submissions_stack(
+		&m, &(struct sent_stack){ .submission = 1, .submitted = 1, .n = STACK_FRAMES + 1 });
 	assert_int_equal(m.n, 0);
 }
 
@@ -194,7 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stack_first), cmocka_unit_test(test_request_first),
 		cmocka_unit_test(test_flush),       cmocka_unit_test(test_other_thread),
-		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_call_end),    cmocka_unit_test(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
