@@ -1489,6 +1489,33 @@ static void hostile_recordings(void **state)
 	free(s);
 }
 
+/* To open a FIFO would wait, and to open a device may act on it. */
+static void only_regular_files(void **state)
+{
+	char dir[] = "/tmp/iostrata-test-XXXXXX", path[64], link[64];
+	int fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/a", dir);
+	snprintf(link, sizeof(link), "%s/link", dir);
+	assert_int_equal(regular_file_open(path), -ENOENT);
+	assert_int_equal(symlink("a", link), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(regular_file_open(path), -EINVAL);
+	assert_int_equal(regular_file_open(link), -EINVAL);
+	assert_int_equal(regular_file_open("/dev/null"), -EINVAL);
+	assert_int_equal(regular_file_open(dir), -EINVAL);
+	unlink(path);
+	close(open(path, O_WRONLY | O_CREAT, 0600));
+	fd = regular_file_open(link);
+	assert_true(fd >= 0);
+	close(fd);
+	unlink(path);
+	unlink(link);
+	rmdir(dir);
+}
+
 /* A program with ever new functions, over several intervals. */
 static void too_many_functions(void **state)
 {
@@ -1578,6 +1605,7 @@ int main(void)
 		cmocka_unit_test(debug_files_have_places),
 		cmocka_unit_test(several_recordings_have_stacks),
 		cmocka_unit_test(hostile_recordings),
+		cmocka_unit_test(only_regular_files),
 		cmocka_unit_test(too_many_functions),
 		cmocka_unit_test(forged_weights),
 	};
