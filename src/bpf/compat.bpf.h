@@ -86,6 +86,25 @@ static __always_inline unsigned int task_state_bits(struct task_struct *p)
 }
 
 /*
+ * WHAT  a task's time of waiting for a CPU is counted only with CONFIG_SCHED_INFO
+ * WHEN  every version: an option of the kernel's configuration
+ * DROP  never
+ *
+ * ns since the task began; without the option has_run_delay() is false, and the time 0.
+ */
+static __always_inline bool has_run_delay(void)
+{
+	struct task_struct *p = NULL;
+
+	return bpf_core_field_exists(p->sched_info.run_delay);
+}
+
+static __always_inline u64 task_run_delay(struct task_struct *p)
+{
+	return has_run_delay() ? BPF_CORE_READ(p, sched_info.run_delay) : 0;
+}
+
+/*
  * WHAT  bio.bi_disk became bio.bi_bdev->bd_disk; older bios do not know their partition's dev_t
  * WHEN  5.12
  * DROP  with the last older kernel in tests/vm/kernels.txt

@@ -287,7 +287,7 @@ static __always_inline void func_key_by(struct func_key *k)
 
 /* A function call after its return, and its row. */
 struct func_call {
-	u64 dur, self, path, parent;
+	u64 dur, self, path, parent, probe, preempted;
 	u32 func, bucket;
 };
 
@@ -338,6 +338,10 @@ static __always_inline void func_sums_add(struct func_sums *s, const struct func
 	atomic_add(&s->self_ns, c->self);
 	cell_max(&s->max_ns, c->dur);
 	cell_max(&s->min_inverse, ~c->dur);
+	if (FUNC_CONF(subtract)) {
+		atomic_add(&s->probe_ns, c->probe);
+		atomic_add(&s->preempted_ns, c->preempted);
+	}
 }
 
 static __always_inline void func_cell_add(const struct func_call *c)
@@ -521,6 +525,13 @@ static __always_inline void func_count_call(u32 func)
 		atomic_add(&s->count, 1);
 }
 
+/* Time in which the current thread was ready, but not on a CPU, since it began. 0 if the kernel
+ * does not count it. */
+static __always_inline u64 func_preempted(void)
+{
+	return task_run_delay((void *)bpf_get_current_task());
+}
+
 /* @func is entered at @sp. Returns false if the call is not counted, or counted already, and its
  * return need not be seen. */
 static __always_inline bool func_enter(u32 func, u64 sp)
@@ -563,8 +574,10 @@ static __always_inline bool func_enter(u32 func, u64 sp)
 	f->func = func;
 	f->sp = sp;
 	f->nested_ns = 0;
-	if (FUNC_CONF(subtract))
+	if (FUNC_CONF(subtract)) {
 		f->below = 0;
+		f->preempted_ns = func_preempted();
+	}
 	f->start = bpf_ktime_get_ns();
 	barrier();
 	t->filling = was;
@@ -626,6 +639,20 @@ static __always_inline u64 func_cost(const struct func_frame *f)
 	return func_live.inside_ns + f->below * func_live.call_ns;
 }
 
+/* Takes the time of the probes off @c, and notes how long its thread waited for a CPU. */
+static __always_inline void func_subtract(struct func_call *c, const struct func_frame *f)
+{
+	u64 measured = c->dur;
+
+	c->dur = func_positive(measured - func_cost(f));
+	c->probe = measured - c->dur;
+	c->preempted = func_preempted() - f->preempted_ns;
+	if (c->preempted > c->dur)
+		c->preempted = c->dur;
+	if (!func_live.preempted_known)
+		func_live.preempted_known = has_run_delay();
+}
+
 /* Charges @f, the frame of the call that returned and the last of @depth, and gives the frame
  * up. */
 static __always_inline void func_frame_end(struct func_thread *t, u64 task, u64 depth,
@@ -637,7 +664,7 @@ static __always_inline void func_frame_end(struct func_thread *t, u64 task, u64 
 	/* NMIs can read this clock: it may step back a little around an update */
 	c.dur = func_positive(bpf_ktime_get_ns() - f->start);
 	if (FUNC_CONF(subtract))
-		c.dur = func_positive(c.dur - func_cost(f));
+		func_subtract(&c, f);
 	c.self = func_positive(c.dur - f->nested_ns);
 	if (FUNC_CONF(rows) == FUNC_ROWS_TREE)
 		c.path = f->path;

@@ -56,6 +56,9 @@ struct func_sums {
 	unsigned long long max_ns;
 	unsigned long long min_inverse; /* ~min_ns; 0: no call */
 	unsigned long long parent;      /* with FUNC_ROWS_TREE: path of the row above; 0: none */
+	/* only with conf.subtract: the probes' time, in no other sum; and the part of total_ns in
+	 * which the thread waited for a CPU */
+	unsigned long long probe_ns, preempted_ns;
 };
 
 /* A row in the hash of rows: not with FUNC_ROWS. */
@@ -86,7 +89,10 @@ struct func_frame {
 	unsigned long long nested_ns; /* time in traced callees */
 	unsigned long long path;      /* only with FUNC_ROWS_TREE */
 	unsigned int func;
-	unsigned int below; /* only with conf.subtract: traced calls below this one */
+	/* only with conf.subtract: traced calls below this one, and func_preempted() at the entry
+	 */
+	unsigned int below;
+	unsigned long long preempted_ns;
 };
 
 struct func_thread {
@@ -109,8 +115,8 @@ enum func_lost {
 	FUNC_LOST_N,
 };
 
-/* Data changing while the programs run. The programs write @lost, @sp_seen, @learned and @killed_*,
- * user space the rest. */
+/* Data changing while the programs run. The programs write @lost, @sp_seen, @learned,
+ * @preempted_known and @killed_*, user space the rest. */
 struct func_live {
 	unsigned long long since_ns;  /* when all probes were live; 0: not yet */
 	unsigned long long call_ns;   /* with conf.subtract: time added to the callers by a probe */
@@ -123,6 +129,7 @@ struct func_live {
 	/* thread group of a thread that called traced functions and was killed by its own fault,
 	 * and the signal; @killed_tgid is in the tool's pid namespace. 0: none was */
 	unsigned int killed_tgid, killed_by;
+	unsigned int preempted_known; /* with conf.subtract: preempted_ns is measured */
 };
 
 #endif

@@ -95,9 +95,14 @@ struct mm_struct {
 	unsigned long arg_start, arg_end;
 };
 
+struct sched_info {
+	unsigned long long run_delay;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
+	struct sched_info sched_info;
 	int pid;
 	int tgid;
 	int exit_code;

@@ -94,6 +94,8 @@ static void figures_more(struct func_figures *f, struct func_sums *last,
 		.count = count,
 		.total_ns = now->total_ns - last->total_ns,
 		.self_ns = now->self_ns - last->self_ns,
+		.probe_ns = now->probe_ns - last->probe_ns,
+		.preempted_ns = now->preempted_ns - last->preempted_ns,
 		.max_ns = now->max_ns,
 		.min_ns = now->min_inverse ? ~now->min_inverse : now->max_ns,
 	};
@@ -108,6 +110,8 @@ static void sums_merge(struct func_sums *sum, const struct func_sums *one)
 	sum->count += one->count;
 	sum->total_ns += one->total_ns;
 	sum->self_ns += one->self_ns;
+	sum->probe_ns += one->probe_ns;
+	sum->preempted_ns += one->preempted_ns;
 	sum->parent |= one->parent;
 	if (sum->max_ns < one->max_ns)
 		sum->max_ns = one->max_ns;

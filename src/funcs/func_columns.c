@@ -46,6 +46,51 @@ static uint64_t percentile(const struct func_row *r, double pct)
 GETTER(get_p50, func_row, known(v, r, percentile(r, 50)))
 GETTER(get_p99, func_row, known(v, r, percentile(r, 99)))
 
+/* The probes' time in the calls of @r. */
+static uint64_t probe_ns(const struct funcs_view *v, const struct func_row *r)
+{
+	uint64_t ns = r->sum.count * v->cost->inside_ns;
+
+	if (v->subtract)
+		return r->sum.probe_ns;
+	return ns < r->sum.total_ns ? ns : r->sum.total_ns;
+}
+
+/* The share of the measured time that says nothing about the function. */
+static void get_probe_share(struct value *ret, const void *row, const void *ctx)
+{
+	const struct func_row *r = row;
+	const struct funcs_view *v = ctx;
+
+	ret->n = probe_ns(v, r) + r->sum.preempted_ns;
+	ret->of = r->sum.total_ns + r->sum.probe_ns;
+	ret->unknown = !r->sum.count || !ret->of;
+}
+
+bool func_is_mostly_probe(const struct funcs_view *v, const struct func_row *r)
+{
+	struct value share = {};
+
+	get_probe_share(&share, r, v);
+	return !share.unknown && share.n >= share.of - share.n;
+}
+
+static void get_probe(struct value *ret, const void *row, const void *ctx)
+{
+	const struct func_row *r = row;
+
+	known(ret, r, r->sum.probe_ns);
+	ret->unknown |= !((const struct funcs_view *)ctx)->subtract;
+}
+
+static void get_preempted(struct value *ret, const void *row, const void *ctx)
+{
+	const struct func_row *r = row;
+
+	known(ret, r, r->sum.preempted_ns);
+	ret->unknown |= !((const struct funcs_view *)ctx)->cost->preempted_known;
+}
+
 #define AT(member) offsetof(struct func_row, member)
 
 #define NO_RETURN "no call returned"
@@ -83,6 +128,17 @@ const struct column funcs_columns[] = {
 	  .help = "time of the longest call", .null = NO_RETURN },
 	{ "unreturned", NULL, VALUE_COUNT, AT(unreturned),
 	  .help = "number of calls without a traced return: they are in count, but in no time" },
+	{ NULL, "probe", VALUE_SHARE, .get = get_probe_share, .rank = 4, .optional = true,
+	  .help = "share of the measured time that belongs to the probes; with --subtract also to "
+		  "waits for a CPU",
+	  .null = NO_RETURN },
+	{ "probe_ns", NULL, VALUE_TIME, .get = get_probe,
+	  .help = "time of the probes of these calls and of the traced calls below; not in "
+		  "total_ns",
+	  .null = "without --subtract; or " NO_RETURN },
+	{ "preempted_ns", NULL, VALUE_TIME, .get = get_preempted,
+	  .help = "part of total_ns in which the threads were ready and waited for a CPU",
+	  .null = "without --subtract; or the kernel does not count it; or " NO_RETURN },
 	{},
 };
 
@@ -110,15 +166,26 @@ size_t func_traced(const struct func_list *l)
 	return n;
 }
 
-/* Equal rows keep their order: by function, then by key. */
+static bool is_by_time(const struct funcs_view *v)
+{
+	const struct column *c = columns_find(funcs_columns, v->sort);
+
+	return c && c->kind == VALUE_TIME;
+}
+
+/* Equal rows keep their order: by function, then by key. Times that are mostly the probes' have no
+ * rank among the others. */
 static int compare(const void *a, const void *b, void *arg)
 {
 	const struct func_row *x = *(const struct func_row *const *)a;
 	const struct func_row *y = *(const struct func_row *const *)b;
 	const struct funcs_view *v = arg;
 	const struct columns cols = { .list = funcs_columns, .ctx = v };
-	int order = columns_compare(&cols, columns_find(funcs_columns, v->sort), x, y);
+	int order = is_by_time(v) ? func_is_mostly_probe(v, x) - func_is_mostly_probe(v, y) : 0;
 
+	if (order)
+		return order;
+	order = columns_compare(&cols, columns_find(funcs_columns, v->sort), x, y);
 	if (order)
 		return v->reverse ? -order : order;
 	order = (x->func > y->func) - (x->func < y->func);
@@ -133,6 +200,7 @@ int func_rows_init(struct funcs_rows *r, const struct funcs_view *v, const struc
 	for (size_t i = 0; i < sn->n_rows; i++) {
 		r->at[r->n++] = &sn->rows[i];
 		r->self_ns += sn->rows[i].sum.self_ns;
+		r->n_sure += !is_by_time(v) || !func_is_mostly_probe(v, &sn->rows[i]);
 	}
 	qsort_r(r->at, r->n, sizeof(*r->at), compare, (void *)v);
 	return 0;

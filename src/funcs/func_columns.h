@@ -31,6 +31,11 @@ struct funcs_view {
 
 extern const struct column funcs_columns[], funcs_tree_columns[];
 
+/* Whether half or more of the measured time of these calls is the probes', or was spent waiting for
+ * a CPU. False without calls that returned. Without --subtract, only the probe of each call itself
+ * is known. */
+bool func_is_mostly_probe(const struct funcs_view *v, const struct func_row *r);
+
 /* Number of traced functions in @l. */
 size_t func_traced(const struct func_list *l);
 
@@ -39,6 +44,8 @@ size_t func_traced(const struct func_list *l);
 struct funcs_rows {
 	const struct func_row **at;
 	size_t n;
+	size_t n_sure; /* if sorted by a time: the rows that are not mostly probe are first; else n
+			*/
 	uint64_t self_ns; /* of all rows */
 };
 

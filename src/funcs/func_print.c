@@ -157,6 +157,10 @@ static const struct object cost_object = { NULL, "a cost", cost_members };
 
 static const struct member function_members[] = {
 	{ .columns = funcs_columns },
+	{ "mostly_probe", MEMBER_BOOL,
+	  .what = "whether half or more of the measured time is that of the probes, or of waits "
+		  "for "
+		  "a CPU: sorted by a time, such rows are last" },
 	{ "hist", MEMBER_COUNT,
 	  .what = "histogram of the times of the calls: its ranges that are not empty, each as "
 		  "[low, high, "
@@ -279,6 +283,7 @@ static int put_functions(struct json *j, const struct funcs_view *v, const struc
 	for (size_t i = 0; i < rows.n; i++) {
 		json_put_begin(j, NULL, '{');
 		columns_json(j, &cols, rows.at[i]);
+		json_put_bool(j, "mostly_probe", func_is_mostly_probe(v, rows.at[i]));
 		put_hist(j, rows.at[i]);
 		json_put_end(j, '}');
 	}
@@ -530,6 +535,16 @@ static void put_mostly_probe(struct text_out *o, const struct funcs_view *v,
 	text_wrap(o, line, 0, INDENT, width_of(v));
 }
 
+/* The heading of rows that have no rank among the others. */
+static const char *unsure_text(const struct funcs_view *v)
+{
+	if (v->subtract && v->cost->preempted_known)
+		return "half or more of the time measured in these was the probes', or spent "
+		       "waiting for a CPU; they are not ranked with the others:";
+	return "half or more of the time measured in these was the probes'; they are not ranked "
+	       "with the others:";
+}
+
 static void put_table(struct text_out *o, const struct funcs_view *v, const struct funcs_rows *rows)
 {
 	const struct columns cols = { .list = funcs_columns,
@@ -537,15 +552,23 @@ static void put_table(struct text_out *o, const struct funcs_view *v, const stru
 				      .width = width_of(v),
 				      .milliseconds = v->milliseconds };
 	size_t n = v->most && v->most < rows->n ? v->most : rows->n;
+	size_t sure = rows->n_sure < n ? rows->n_sure : n;
 
-	text_put(o, "\n");
-	columns_text(o, &cols, (const void *const *)rows->at, n);
+	if (sure) {
+		text_put(o, "\n");
+		columns_text(o, &cols, (const void *const *)rows->at, sure);
+	}
+	if (sure < n) {
+		text_put(o, "\n");
+		text_wrap(o, unsure_text(v), 0, INDENT, width_of(v));
+		columns_text(o, &cols, (const void *const *)rows->at + sure, n - sure);
+	}
 	if (n < rows->n)
 		text_put(o, "%s more rows; -n 0 shows all\n", text_count(rows->n - n).s);
 	if (!v->funcs->no_times)
 		text_put(o, "\nself time of all: %s\n", text_ns(rows->self_ns).s);
 	if (!v->funcs->no_times)
-		put_mostly_probe(o, v, rows, n);
+		put_mostly_probe(o, v, rows, sure);
 }
 
 static void put_hists(struct text_out *o, const struct funcs_view *v, const struct funcs_rows *rows)

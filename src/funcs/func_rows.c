@@ -115,6 +115,8 @@ void func_figures_add(struct func_figures *sum, const struct func_figures *f)
 	sum->count += f->count;
 	sum->total_ns += f->total_ns;
 	sum->self_ns += f->self_ns;
+	sum->probe_ns += f->probe_ns;
+	sum->preempted_ns += f->preempted_ns;
 }
 
 static void rows_free(struct func_row *rows, size_t n)

@@ -52,6 +52,9 @@ struct func_figures {
 	uint64_t count;
 	uint64_t total_ns, self_ns;
 	uint64_t min_ns, max_ns; /* 0 if count is 0 */
+	/* with --subtract, else 0: the probes' time, in no other sum; and the part of total_ns in
+	 * which the threads waited for a CPU */
+	uint64_t probe_ns, preempted_ns;
 };
 
 void func_figures_add(struct func_figures *sum, const struct func_figures *f);
@@ -94,8 +97,9 @@ void func_snapshot_free(struct func_snapshot *sn); /* leaves it empty */
 
 /* The cost of one probe, measured on an empty function; in ns, 0: not known. */
 struct func_cost {
-	double call_ns;   /* additional time of a call */
-	double inside_ns; /* the part measured as time of the call */
+	double call_ns;       /* additional time of a call */
+	double inside_ns;     /* the part measured as time of the call */
+	bool preempted_known; /* with --subtract: func_figures.preempted_ns is measured */
 };
 
 /* The counters of the programs on functions, mapped into our memory. */

@@ -307,6 +307,7 @@ static int probe_choose(struct func_session *s, bool user, struct reason *why)
 				err = try_with_second(s, m);
 	if (err)
 		return no_probe(s, user, err, why);
+	s->cost.preempted_known = s->live->preempted_known;
 	s->live->call_ns = s->cost.call_ns + 0.5;
 	s->live->inside_ns = s->cost.inside_ns + 0.5;
 	return 0;

@@ -102,6 +102,41 @@ load funcs
 	grep -q 'which is subtracted' "$tmp/out"
 }
 
+# A function without any work, and one that needs 97 ms of a CPU on which another program runs, too.
+@test "funcs: --subtract tells waits for a CPU, and what is mostly probe has no rank" {
+	cc -x c -O1 -fno-optimize-sibling-calls -o "$tmp/work" - <<-'END'
+		#include <time.h>
+		__attribute__((noinline)) void work_none(void) { __asm__ volatile(""); }
+		__attribute__((noinline)) void work_97_ms(void)
+		{
+			struct timespec t = { 0 };
+
+			while (t.tv_sec * 1000000000LL + t.tv_nsec < 97000000)
+				clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+		}
+		int main(void)
+		{
+			work_97_ms();
+			for (int i = 0; i < 2003; i++)
+				work_none();
+			return 0;
+		}
+	END
+	cpu=$(taskset -cp $$ | sed 's/.*[: ,-]//')
+	spawn taskset -c "$cpu" bash -c 'while :; do :; done'
+	"$iostrata" funcs -j --subtract "$tmp/work:work_*" -- taskset -c "$cpu" "$tmp/work" >"$tmp/out" 2>"$tmp/err"
+	json '.functions | map({(.name): .count}) | add == {"work_none": 2003, "work_97_ms": 1}' "$tmp/out"
+	# what the thread had of the CPU before it entered is not in its time
+	json '.functions[] | select(.name == "work_97_ms") | .preempted_ns > 0 and .probe_ns > 0 and
+		(.total_ns - .preempted_ns | . > 80e6)' "$tmp/out"
+	json '.cost.inside_ns as $probe | .functions[] | select(.name == "work_none") |
+		.probe_ns > 0 and .probe_ns <= .count * ($probe + 1)' "$tmp/out"
+	json '.functions | all(.mostly_probe == (2 * (.probe_ns + .preempted_ns) >= .total_ns + .probe_ns))' "$tmp/out"
+	json '.functions | map(.mostly_probe) | . == sort' "$tmp/out"
+	"$iostrata" funcs -j "$tmp/work:work_none" -- "$tmp/work" >"$tmp/out" 2>"$tmp/err"
+	json '.functions[0] | .probe_ns == null and .preempted_ns == null' "$tmp/out"
+}
+
 @test "funcs: each call is in exactly one of the intervals" {
 	spawn bash -c 'while :; do "$0" /etc/passwd >/dev/null; sleep 0.05; done' "$calls"
 	expect 0 funcs -j "$calls:calls_top" 0.2 3

@@ -38,6 +38,8 @@ static void call_add(unsigned int ns)
 {
 	cells[0].total_ns += ns;
 	cells[0].self_ns += ns - 1;
+	cells[0].probe_ns += 11;
+	cells[0].preempted_ns += 3;
 	if (cells[0].max_ns < ns)
 		cells[0].max_ns = ns;
 	if (cells[0].min_inverse < ~(unsigned long long)ns)
@@ -86,6 +88,8 @@ static void intervals_are_apart(void **state)
 	assert_int_equal(sn.rows[0].sum.count, 3);
 	assert_int_equal(sn.rows[0].sum.total_ns, 550);
 	assert_int_equal(sn.rows[0].sum.self_ns, 547);
+	assert_int_equal(sn.rows[0].sum.probe_ns, 3 * 11);
+	assert_int_equal(sn.rows[0].sum.preempted_ns, 3 * 3);
 	assert_int_equal(sn.rows[0].sum.min_ns, 150);
 	assert_int_equal(sn.rows[0].sum.max_ns, 200);
 	assert_int_equal(sn.rows[0].hist.n, 2);

@@ -307,12 +307,13 @@ static void unreturned_calls_count(void **state)
 	free(text);
 }
 
-/* A usual call of 30 ns, 20 ns of them the probe's; or 10 ns without the probe, which took 20. */
+/* A usual call of 30 ns, 20 ns of them the probe's; or 10 ns without the probe, which took 20. One
+ * long call makes the sum so large that the row has its rank. */
 static void rows_that_are_mostly_probes_are_named(void **state)
 {
 	static const struct func_cost cost = { .call_ns = 30, .inside_ns = 20 };
 	struct func_row rows[] = {
-		{ .func = 0, .sum = { .count = 7, .total_ns = 7 * 30, .max_ns = 30 } },
+		{ .func = 0, .sum = { .count = 7, .total_ns = 7 * 60, .max_ns = 240 } },
 		{ .func = 1, .sum = { .count = 7, .total_ns = 7 * 60, .max_ns = 60 } },
 	};
 	struct func_snapshot sn = { .rows = rows, .n_rows = 2, .duration_ns = 1000 };
@@ -348,6 +349,56 @@ static void check_rows(const struct funcs_view *v, struct func_row *rows, const 
 	for (size_t i = 0; i < r.n; i++)
 		assert_int_equal(r.at[i]->by[0], order[i]);
 	func_rows_done(&r);
+}
+
+/* Half of the first row's measured time is the probes', half of the second's waits for a CPU; of
+ * the third's, 1 ns less than half. */
+static void times_of_probes_have_no_rank(void **state)
+{
+	static const struct func_cost cost = { .call_ns = 30,
+					       .inside_ns = 20,
+					       .preempted_known = true };
+	struct func_row rows[] = {
+		{ .func = 0, .by = "a", .sum = { .count = 7, .total_ns = 900, .probe_ns = 900 } },
+		{ .func = 0,
+		  .by = "b",
+		  .sum = { .count = 3, .total_ns = 800, .probe_ns = 400, .preempted_ns = 200 } },
+		{ .func = 0,
+		  .by = "c",
+		  .sum = { .count = 5, .total_ns = 700, .probe_ns = 100, .preempted_ns = 299 } },
+		{ .func = 0, .by = "d", .unreturned = 2 },
+	};
+	struct func_snapshot sn = { .rows = rows, .n_rows = 4, .duration_ns = 1000 };
+	struct funcs_view v = view;
+	char *text;
+
+	(void)state;
+	v.cost = &cost;
+	v.subtract = true;
+	v.tree = false;
+	check_rows(&v, rows, "cdab");
+	text = printed(func_text, &v, &sn);
+	assert_non_null(strstr(text,
+			       "\nhalf or more of the time measured in these was the probes', "
+			       "or spent waiting for\n  a CPU; they are not ranked"));
+	free(text);
+	text = printed(func_json, &v, &sn);
+	assert_non_null(
+		strstr(text, "\"probe_ns\":100,\"preempted_ns\":299,\"mostly_probe\":false"));
+	assert_non_null(
+		strstr(text, "\"probe_ns\":null,\"preempted_ns\":null,\"mostly_probe\":false"));
+	assert_non_null(strstr(text, "\"probe_ns\":900,\"preempted_ns\":0,\"mostly_probe\":true"));
+	free(text);
+	v.reverse = true; /* they are last in either order */
+	check_rows(&v, rows, "dcba");
+	v.reverse = false;
+	v.sort = "count"; /* counts are right */
+	check_rows(&v, rows, "acbd");
+	v.sort = "total";
+	v.subtract = false; /* then the probe of the call itself is known: 140, 60 and 100 ns */
+	rows[1].sum = (struct func_figures){ .count = 3, .total_ns = 120 };
+	rows[2].sum.preempted_ns = 0;
+	check_rows(&v, rows, "acdb");
 }
 
 static void rows_are_in_order(void **state)
@@ -467,6 +518,7 @@ int main(void)
 		cmocka_unit_test(lines_for_others),
 		cmocka_unit_test(unreturned_calls_count),
 		cmocka_unit_test(rows_that_are_mostly_probes_are_named),
+		cmocka_unit_test(times_of_probes_have_no_rank),
 		cmocka_unit_test(rows_are_in_order),
 		cmocka_unit_test(intervals_have_steps),
 		cmocka_unit_test(percentiles_are_of_calls),

@@ -1185,6 +1185,47 @@ static void test_subtract(void **state)
 	}
 }
 
+/* What was taken off is summed, and so is the part of the time in which the thread waited for a
+ * CPU: in each call that was in progress. */
+static void test_preempted(void **state)
+{
+	const struct func_sums *s;
+	u64 *run_delay;
+
+	(void)state;
+	funcs_start((struct func_conf){ .subtract = 1 });
+	run_delay = &machine.current->t.sched_info.run_delay;
+	func_live.inside_ns = 101;
+	func_live.call_ns = 211;
+	*run_delay += 1009;
+	enter(A, STACK - 96);
+	tick(11 + 101);
+	*run_delay += 7;
+	enter(B, STACK - 192);
+	tick(13 + 101);
+	*run_delay += 5;
+	leave(B, STACK - 192);
+	tick(211 - 101);
+	leave(A, STACK - 96);
+	*run_delay += 1013;
+	/* shorter than the probe is on the average, though it waited */
+	enter(C, STACK - 96);
+	tick(97);
+	*run_delay += 3;
+	leave(C, STACK - 96);
+	assert_true(func_live.preempted_known);
+	s = &((struct func_sums *)map_of(&func_cells)->array)[func_index(machine.cpu, A)];
+	assert_int_equal(s[0].total_ns, 11 + 13);
+	assert_int_equal(s[0].probe_ns, 101 + 211);
+	assert_int_equal(s[0].preempted_ns, 12);
+	assert_int_equal(s[B - A].total_ns, 13);
+	assert_int_equal(s[B - A].probe_ns, 101);
+	assert_int_equal(s[B - A].preempted_ns, 5);
+	assert_int_equal(s[C - A].total_ns, 0);
+	assert_int_equal(s[C - A].probe_ns, 97);
+	assert_int_equal(s[C - A].preempted_ns, 0);
+}
+
 /* The cost of probes is not subtracted unless this is asked for. */
 static void test_no_subtract(void **state)
 {
@@ -1194,6 +1235,7 @@ static void test_no_subtract(void **state)
 	func_live.call_ns = 211;
 	call(A, STACK - 96, 1009);
 	assert_calls(A, 1, 1009, 1009);
+	assert_false(func_live.preempted_known);
 }
 
 /* The clock may step back a little: that is no time, not ages. */
@@ -1845,6 +1887,7 @@ int main(void)
 		TEST(test_tree),
 		TEST(test_tree_after_deep),
 		TEST(test_subtract),
+		TEST(test_preempted),
 		TEST(test_no_subtract),
 		TEST(test_clock_steps_back),
 		TEST(test_learning),

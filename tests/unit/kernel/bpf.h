@@ -572,6 +572,16 @@ static unsigned int task_state_bits(struct task_struct *p)
 	return ((struct ktask *)p)->state;
 }
 
+static bool has_run_delay(void)
+{
+	return true;
+}
+
+static u64 task_run_delay(struct task_struct *p)
+{
+	return p->sched_info.run_delay;
+}
+
 static struct gendisk *bio_disk(struct bio *bio)
 {
 	return bio->bi_bdev->bd_disk;
