@@ -207,6 +207,20 @@ static int resolve_page(struct breakdown *b, struct reason *why)
 	return 0;
 }
 
+/* A request has room for one key: its row's, or its helper's. */
+static int no_key_of_helpers(unsigned int by, struct reason *why)
+{
+	reason_set(why, EXIT_USAGE,
+		   "--helpers and --by exclude one another: rows of helpers have their clients as "
+		   "key");
+	if (by == BY_CGROUP || by == BY_CONTAINER)
+		return reason_hint(why, "without --helpers, the table of requests has what kernel "
+					"threads write in the row of the cgroup or container that "
+					"made it");
+	return reason_hint(why, "'iostrata top --by KEY' counts what kernel threads write for the "
+				"process, cgroup or container that made it");
+}
+
 static int resolve(struct run *r, struct reason *why)
 {
 	struct breakdown *b = breakdown_of(r);
@@ -231,13 +245,8 @@ static int resolve(struct run *r, struct reason *why)
 		return reason_set(why, EXIT_USAGE,
 				  "--helpers and --op-requests exclude one another: helpers submit "
 				  "their requests in no operation");
-	if (b->helpers && b->opts.by) {
-		reason_set(why, EXIT_USAGE,
-			   "--helpers and --by exclude one another: rows of helpers have their "
-			   "clients as key");
-		return reason_hint(why, "'iostrata top --by KEY' counts what kernel threads write "
-					"for the process, cgroup or container that made it");
-	}
+	if (b->helpers && b->opts.by)
+		return no_key_of_helpers(b->opts.by, why);
 	if (b->opts.csv && (b->sites || b->helpers))
 		return reason_set(why, EXIT_USAGE, "--csv and %s exclude one another",
 				  b->sites ? "--why" : "--helpers");

@@ -175,7 +175,9 @@ commands() {
 	expect 2 breakdown --why -T vfs
 	says "--why .* -T"
 	expect 2 breakdown --helpers --by file
-	says "--helpers and --by exclude one another"
+	says "--helpers and --by exclude one another" "iostrata top --by KEY"
+	expect 2 breakdown --helpers --by container
+	says "--helpers and --by exclude one another" "without --helpers, the table of requests has what kernel threads"
 	expect 2 record --by file --requests -D 1
 	says "--by has no meaning with --requests"
 	expect 2 doctor -- true
