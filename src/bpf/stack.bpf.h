@@ -367,21 +367,21 @@ static __always_inline void stack_take(struct pt_regs *regs)
 	if (!t)
 		return;
 	s = bpf_ringbuf_reserve(&stacks, sizeof(*s), 0);
-	if (s && t->op.kind == OP_NONE)
+	if (!s) {
+		if (t->op.kind != OP_NONE)
+			stack_count_lost(t->op.taken.total);
+		submission_over(t);
+		return;
+	}
+	if (t->op.kind == OP_NONE)
 		stack_fill_submission(s);
-	else if (s)
+	else
 		stack_fill(s, &t->op);
-	else if (t->op.kind != OP_NONE)
-		stack_count_lost(t->op.taken.total);
 	if (t->submits) {
-		if (s) {
-			s->submission = t->submission + 1;
-			s->submitted = t->submits;
-		}
+		s->submission = t->submission + 1;
+		s->submitted = t->submits;
 		submission_over(t);
 	}
-	if (!s)
-		return;
 	w.to = s;
 	w.ip = REGS_IP(regs);
 	w.sp = REGS_SP(regs);
