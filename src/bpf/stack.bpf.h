@@ -4,8 +4,9 @@
  * docs/design/stacks.md has the decisions.
  *
  * on_sys_exit() goes on with on_stack() at the end of an operation whose stack is taken: a separate
- * program, so that all others stay as they are. on_fault_handled() goes on with on_fault_stack() in
- * the same way. It walks the stack by the rows of .eh_frame that
+ * program, so that all others stay as they are. on_submissions(), behind on_sys_exit(), goes on with
+ * it for requests that the call has submitted. on_fault_handled() goes on with on_fault_stack() in
+ * the same way. on_stack() walks the stack by the rows of .eh_frame that
  * user space has made for each mapped file (@unwind_files, @unwind_rows), and by frame pointers
  * where a file has no rows. A frame of the function that executes Python code is replaced by the
  * frames of this Python code. A file without an entry gets one here, and user space is told: this
@@ -332,18 +333,24 @@ static __always_inline void stack_send_none(void)
 	bpf_ringbuf_submit(s, 0);
 }
 
-/* A call ends. Goes on with on_stack() if the stack of its operation, or of a request that it has
- * submitted, is to be taken. */
+/* A call ends. Goes on with on_stack() if the stack of its operation is to be taken. */
 static __always_inline void call_is_over(struct task_state *t, void *ctx, bool perf, long ret)
 {
-	bool is_taken = call_ends(t, ctx, perf, ret);
-
-	if (CONF(stacks) && !is_taken && t->submits) {
-		t->op.kind = OP_NONE;
-		is_taken = true;
-	}
-	if (is_taken)
+	if (call_ends(t, ctx, perf, ret))
 		bpf_tail_call(ctx, &stack_calls, 0);
+}
+
+/* A call has ended. Goes on with on_stack() if the stack of requests that it has submitted is to be
+ * taken, and was not taken with that of its operation. */
+static __always_inline void submissions_end(void *ctx)
+{
+	struct task_state *t = current_lookup();
+
+	if (!t || likely(!t->submits))
+		return;
+	t->only_submits = 1;
+	bpf_tail_call(ctx, &stack_calls, 0);
+	t->only_submits = 0;
 }
 
 /* Fills all members but those of the stack of a call in which no operation has ended. */
@@ -356,27 +363,29 @@ static __always_inline void stack_fill_submission(struct sent_stack *s)
 }
 
 /* Takes the stack of current's operation, which has ended, or of the requests that its call has
- * submitted, or of both. Without an operation, its kind is OP_NONE. @regs: current's in user
- * space. */
+ * submitted, or of both. @regs: current's in user space. */
 static __always_inline void stack_take(struct pt_regs *regs)
 {
 	struct task_state *t = current_lookup();
 	struct stack_walk w = {};
 	struct sent_stack *s;
+	bool is_op;
 
 	if (!t)
 		return;
+	is_op = !t->only_submits;
+	t->only_submits = 0;
 	s = bpf_ringbuf_reserve(&stacks, sizeof(*s), 0);
 	if (!s) {
-		if (t->op.kind != OP_NONE)
+		if (is_op)
 			stack_count_lost(t->op.taken.total);
 		submission_over(t);
 		return;
 	}
-	if (t->op.kind == OP_NONE)
-		stack_fill_submission(s);
-	else
+	if (is_op)
 		stack_fill(s, &t->op);
+	else
+		stack_fill_submission(s);
 	if (t->submits) {
 		s->submission = t->submission + 1;
 		s->submitted = t->submits;

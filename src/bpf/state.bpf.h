@@ -247,6 +247,7 @@ struct task_state {
 	u8 ring_entered; /* the thread has entered @ring, and not left the kernel since */
 	u32 ring;        /* the ring entered last: its place in @uring_rings, + 1; 0: none */
 	u8 rings;        /* the thread has entered a ring that has a place there */
+	u8 only_submits; /* on_stack() is to take the stack of no operation */
 	u32 collisions;  /* threads that hash to this slot and are in tasks_overflown */
 	u8 asked;        /* it has made a request to a server, in no operation */
 	u8 turn;         /* TURN_NONE ...; only with conf.daemons */

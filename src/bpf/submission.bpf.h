@@ -6,8 +6,8 @@
  * both together.
  *
  * Nobody knows at the submission how long a request will take. So each is drawn with the same
- * probability, and stands for the inverse of it. Only its thread writes @submits and @submission of
- * a thread's state, in its call.
+ * probability, and stands for the inverse of it. Only its thread writes @submits, @only_submits and
+ * @submission of a thread's state, in its call.
  */
 #ifndef IOSTRATA_SUBMISSION_BPF_H
 #define IOSTRATA_SUBMISSION_BPF_H

@@ -195,6 +195,13 @@ static const char no_aborts[] =
 		.needs = NEED_FIND_VMA | (need), .called = true, .without = no_stacks              \
 	}
 
+/* After CALLS at the same hook. */
+#define SUBMISSIONS(prog, kind, name, need)                                                        \
+	{                                                                                          \
+		.at = PROG(prog), .hook = kind, .target = name, .asks = ASK_STACKS,                \
+		.needs = NEED_FIND_VMA | (need), .last = true                                      \
+	}
+
 /* Programs on block tracepoints. Further arguments are further members. */
 #define BLOCK(prog, name, ...)                                                                     \
 	TRACEPOINT(prog, name, .asks = ASK_REQUESTS, .backup = true, __VA_ARGS__)
@@ -495,6 +502,8 @@ const struct program programs[] = {
 	 * the call. */
 	CALLS(on_sys_exit, HOOK_TP_BTF, "sys_exit", NEED_TP_CALLS),
 	CALLS(on_sys_exit_perf, HOOK_TP, "raw_syscalls/sys_exit", NEED_PERF_CALLS),
+	SUBMISSIONS(on_submissions, HOOK_TP_BTF, "sys_exit", NEED_TP_CALLS),
+	SUBMISSIONS(on_submissions_perf, HOOK_TP, "raw_syscalls/sys_exit", NEED_PERF_CALLS),
 	MAPPING_CALLS(on_mapping_call, HOOK_TP_BTF, "sys_enter", NEED_TP_CALLS),
 	MAPPING_CALLS(on_mapping_call_perf, HOOK_TP, "raw_syscalls/sys_enter", NEED_PERF_CALLS),
 	STACKS(on_stack, HOOK_TP_BTF, "sys_exit", NEED_TP_CALLS),

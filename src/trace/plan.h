@@ -122,7 +122,7 @@ enum need {
 			    NEED_FUSE_FUNCTIONS | NEED_PAGE_IO,
 };
 
-enum { MAX_PROGRAMS = 192, MAX_REFUSED = 32 };
+enum { MAX_PROGRAMS = 224, MAX_REFUSED = 32 };
 
 /* The programs for one run. */
 struct plan {

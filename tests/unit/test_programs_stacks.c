@@ -660,6 +660,31 @@ static void test_submitted_and_awaited(void **state)
 	assert_int_equal(live.stacks_lost_ns, 13);
 }
 
+/* An operation that goes on after its call is left alone: a wait for completions after a signal. */
+static void test_submitted_and_goes_on(void **state)
+{
+	(void)state;
+	starts_uring();
+	conf.ring_waits = 1;
+	sys_enter(URING_ENTER, 5, 1, 1, 0);
+	uring_submit(&requests[0]);
+	tick(7);
+	uring_wait(&uring);
+	tick(11);
+	current_lookup()->op.progress = OP_RESTARTS;
+	sys_exit(-4);
+	last_stack(0);
+	assert_int_equal(last_submission(1)->submitted, 1);
+	assert_int_equal(current_lookup()->op.kind, OP_GETEVENTS);
+	current_lookup()->op.progress = OP_AWAITS;
+	uring_complete(&requests[0], 4096);
+	uring.cached_cq_tail++;
+	shared.cq.head++;
+	sys_exit(1);
+	assert_int_equal(last_stack(1)->total_ns, 11);
+	assert_int_equal(last_stack(1)->submitted, 0);
+}
+
 /* One of three requests is drawn, and stands for three. */
 static void test_submitted_drawn(void **state)
 {
@@ -765,6 +790,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_fault, machine_stop),
 		cmocka_unit_test_teardown(test_submitted, machine_stop),
 		cmocka_unit_test_teardown(test_submitted_and_awaited, machine_stop),
+		cmocka_unit_test_teardown(test_submitted_and_goes_on, machine_stop),
 		cmocka_unit_test_teardown(test_submitted_drawn, machine_stop),
 		cmocka_unit_test_teardown(test_submitted_by_kernel, machine_stop),
 		cmocka_unit_test_teardown(test_submitted_no_room, machine_stop),

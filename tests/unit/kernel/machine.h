@@ -289,6 +289,8 @@ static void sys_exit(long ret)
 	u64 ctx[] = { (u64)&machine.current->regs, ret };
 
 	on_sys_exit(ctx);
+	if (CONF(stacks))
+		on_submissions(ctx);
 }
 
 /* Current leaves its CPU to @next; @sleeps, uninterruptibly, or it could go on. */
