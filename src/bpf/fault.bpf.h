@@ -125,8 +125,8 @@ static __always_inline u32 fault_row_call(u32 call)
 }
 
 /* Ends current's fault, if current is in one. Returns whether its user stack is to be taken. @end:
- * enum fault_end. @file, @offset: the struct file
- * * and the place of the fault; FILE_UNKNOWN: to be looked up. */
+ * enum fault_end. @file, @offset: the struct file and the place of the fault; FILE_UNKNOWN: to be
+ * looked up. */
 GLOBAL int fault_ends(u32 end, u64 file, u64 offset)
 {
 	struct mapping place = { .file = file, .offset = offset };

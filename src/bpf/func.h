@@ -89,10 +89,9 @@ struct func_frame {
 	unsigned long long nested_ns; /* time in traced callees */
 	unsigned long long path;      /* only with FUNC_ROWS_TREE */
 	unsigned int func;
-	/* only with conf.subtract: traced calls below this one, and func_preempted() at the entry
-	 */
-	unsigned int below;
-	unsigned long long preempted_ns;
+	/* only with conf.subtract */
+	unsigned int below;              /* traced calls below this one */
+	unsigned long long preempted_ns; /* func_preempted() at the entry */
 };
 
 struct func_thread {

@@ -6,12 +6,13 @@
  * on_sys_exit() goes on with on_stack() at the end of an operation whose stack is taken: a separate
  * program, so that all others stay as they are. on_submissions(), behind on_sys_exit(), goes on with
  * it for requests that the call has submitted. on_fault_handled() goes on with on_fault_stack() in
- * the same way. on_stack() walks the stack by the rows of .eh_frame that
- * user space has made for each mapped file (@unwind_files, @unwind_rows), and by frame pointers
- * where a file has no rows. A frame of the function that executes Python code is replaced by the
- * frames of this Python code. A file without an entry gets one here, and user space is told: this
- * stack ends there. All pointers that the kernel checks for on_stack() are valid: see the test
- * "programs call no BPF functions".
+ * the same way.
+ *
+ * on_stack() walks the stack by the rows of .eh_frame that user space has made for each mapped file
+ * (@unwind_files, @unwind_rows), and by frame pointers where a file has no rows. A frame of the
+ * function that executes Python code is replaced by the frames of this Python code. A file without
+ * an entry gets one here, and user space is told: this stack ends there. All pointers that the
+ * kernel checks for on_stack() are valid: see the test "programs call no BPF functions".
  * No frame is guessed: where the caller is not known, the stack ends, with the reason.
  */
 #ifndef IOSTRATA_STACK_BPF_H
