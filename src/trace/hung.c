@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -310,6 +311,25 @@ static void mount_name(struct hung *row, const struct mount *m)
 		row->server = strdup(is_fuse(type) ? m->point : m->source);
 }
 
+/*
+ * Whether the filters let the device file @file pass, descriptor @fd of a thread. Its reads are
+ * those of the disk, not of /dev's mount. Only a file in memory is asked, so that no server can
+ * hang the tool.
+ */
+static bool device_passes(struct looking *l, int task, unsigned int tid, int fd, const char *file,
+			  unsigned int pid)
+{
+	const struct mount *m = mounts_by_path(mounts_of(l, pid), file);
+	char path[64];
+	struct statx st;
+
+	if (!m || (strcmp(m->type, "devtmpfs") != 0 && strcmp(m->type, "tmpfs") != 0))
+		return false;
+	snprintf(path, sizeof(path), "%u/fd/%d", tid, fd);
+	return !statx(task, path, AT_STATX_DONT_SYNC, STATX_TYPE, &st) && S_ISBLK(st.stx_mode) &&
+	       dev_passes(&l->conf->lists, st.stx_rdev_major << 20 | st.stx_rdev_minor);
+}
+
 /* Looks at descriptor @fd, without its file. Returns false if it is no file, or the filters reject
  * it. */
 static bool fd_look(struct looking *l, int task, unsigned int tid, int fd, struct hung *row)
@@ -333,7 +353,9 @@ static bool fd_look(struct looking *l, int task, unsigned int tid, int fd, struc
 		m = mounts_by_id(mounts_of(l, row->pid), id);
 	if (m)
 		mount_name(row, m);
-	return m ? dev_passes(&l->conf->lists, m->dev) : !l->conf->lists.n_devs;
+	if (m || !l->conf->lists.n_devs)
+		return !m || dev_passes(&l->conf->lists, m->dev);
+	return row->file && device_passes(l, task, tid, fd, row->file, row->pid);
 }
 
 static int by_tid(const void *a, const void *b)

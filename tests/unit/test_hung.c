@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "bpf/conf.h"
@@ -494,6 +496,50 @@ static void other_namespaces_have_mounts(void **state)
 	assert_string_equal(sn.hung[0].server, "10.0.0.8:/data");
 }
 
+/* A block device of this machine, with its number. Skips the test if /dev has none. */
+static unsigned int disk_find(char *path, size_t cap)
+{
+	DIR *dir = opendir("/dev");
+	struct dirent *e;
+	struct stat st = {};
+
+	while (dir && !S_ISBLK(st.st_mode) && (e = readdir(dir))) {
+		snprintf(path, cap, "/dev/%s", e->d_name);
+		if (lstat(path, &st))
+			st = (struct stat){};
+	}
+	if (dir)
+		closedir(dir);
+	if (!S_ISBLK(st.st_mode))
+		skip();
+	return major(st.st_rdev) << 20 | minor(st.st_rdev);
+}
+
+static void a_read_of_a_disk_itself_passes_the_filter_of_its_disk(void **state)
+{
+	static const char dev[] = "77 1 0:6 / /dev rw - devtmpfs dev rw\n",
+			  server[] = "77 1 0:6 / /dev rw - nfs4 10.0.0.8:/dev rw\n";
+	struct session_conf conf = all;
+	char disk[300], path[128];
+
+	(void)state;
+	conf.lists.n_devs = 1;
+	conf.lists.devs[0] = disk_find(disk, sizeof(disk));
+	snprintf(path, sizeof(path), "%s/%u/mountinfo", root, PID);
+	put(path, dev, strlen(dev));
+	show(&reader, SYS_read);
+	show_file(&reader, disk, "77");
+	assert_int_equal(look(&conf), 1);
+	show_file(&reader, "/dev/null", "77");
+	assert_int_equal(look(&conf), 0);
+	show_file(&reader, disk, "77");
+	conf.lists.devs[0]++;
+	assert_int_equal(look(&conf), 0);
+	conf.lists.devs[0]--;
+	put(path, server, strlen(server)); /* it may hang: it is not asked */
+	assert_int_equal(look(&conf), 0);
+}
+
 static void filters_choose(void **state)
 {
 	struct session_conf conf = all;
@@ -755,6 +801,7 @@ int main(void)
 		TEST(nothing_is_read_which_hangs),
 		TEST(threads_refused_are_counted),
 		TEST(other_namespaces_have_mounts),
+		TEST(a_read_of_a_disk_itself_passes_the_filter_of_its_disk),
 		TEST(filters_choose),
 		TEST(waits_end),
 		TEST(hidden_threads_are_counted),
