@@ -27,6 +27,7 @@ struct intake_file {
 	struct sent_file_id id;
 	uint64_t number;
 	bool named;
+	bool has_ops; /* operations named it, not only requests or calls about descriptors */
 	struct file_name *name; /* with .renew, if named; without unused bytes; owned */
 	UT_hash_handle hh;
 };
@@ -422,10 +423,14 @@ static void name_keep(const struct intake *in, struct intake_file *f, const stru
 		memcpy(f->name, name, offsetof(struct file_name, names) + len);
 }
 
-/* Whether @f is a block device not opened by name: its name is the disk's. */
+/*
+ * Whether the name of @f is lost. It is not for a block device, which has the disk's name; nor for
+ * a file known only by requests, as the metadata of btrfs: that may have no name. Live tables count
+ * in the same way.
+ */
 static bool is_unnamed(const struct intake_file *f)
 {
-	return !f->named && !FILE_KEY_IS_BDEV(f->id.key);
+	return f->has_ops && !f->named && !FILE_KEY_IS_BDEV(f->id.key);
 }
 
 /* Adds a new file, with its @name if known. Returns NULL if out of memory. */
@@ -441,28 +446,47 @@ static struct intake_file *file_meet(struct intake *in, const struct sent_file_i
 	f->named = name && !name->nameless;
 	if (f->named)
 		name_keep(in, f, name);
-	in->unnamed += is_unnamed(f);
 	HASH_ADD(hh, in->files, id, sizeof(f->id), f);
 	device_meet(in, FILE_KEY_DEV(id->key));
 	file_write(in, f, name);
 	return f;
 }
 
-/* The id of a file, or 0 if there is none. */
-static uint64_t file_id(struct intake *in, const struct sent_file_id *id)
+/* The file that a record names, or NULL if it names none or memory is out. */
+static struct intake_file *file_get(struct intake *in, const struct sent_file_id *id)
 {
 	struct intake_file *f;
 
 	if (!id->ino)
-		return 0;
+		return NULL;
 	f = file_find(in, id);
 	if (!f) {
 		in->names(in->arg);
 		f = file_find(in, id);
 	}
-	if (!f)
-		f = file_meet(in, id, NULL);
+	return f ? f : file_meet(in, id, NULL);
+}
+
+/* The id of a file, or 0 if there is none. */
+static uint64_t file_id(struct intake *in, const struct sent_file_id *id)
+{
+	const struct intake_file *f = file_get(in, id);
+
 	return f ? f->number : 0;
+}
+
+/* The same for the file of an operation, which a table has in a row. */
+static uint64_t op_file_id(struct intake *in, const struct sent_file_id *id)
+{
+	struct intake_file *f = file_get(in, id);
+
+	if (!f)
+		return 0;
+	if (!f->has_ops) {
+		f->has_ops = true;
+		in->unnamed += is_unnamed(f);
+	}
+	return f->number;
 }
 
 void intake_name(struct intake *in, const void *data, size_t len)
@@ -567,11 +591,12 @@ static uint64_t waker_id(struct intake *in, const struct waker *thread)
 INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sent_op_waited *waited,
 		    const struct sent_op_ordered *ordered)
 {
-	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file), total;
+	uint64_t owner = thread_id(in, &s->who), total;
+	uint64_t file = s->kind == OP_HANDLE ? file_id(in, &s->file) : op_file_id(in, &s->file);
 	uint64_t helper = ordered ? waker_id(in, &ordered->helper) : 0;
 	unsigned int who = ordered ? sent_by_who(&ordered->by, s->start_ns, s->ret) : WHO_NONE;
 	uint64_t by = who && who != WHO_LIMIT ? waker_id(in, &ordered->by.thread) : 0;
-	uint64_t copied_to = waited ? file_id(in, &waited->copied_to) : 0;
+	uint64_t copied_to = waited ? op_file_id(in, &waited->copied_to) : 0;
 	struct stored_op *op;
 
 	if (copied_to && waited->copied_fs >= SENT_FS_FIRST && !in->fs_probed[waited->copied_fs])
@@ -612,7 +637,7 @@ INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sen
 /* Takes @n consecutive operations like @s. */
 static void span_take(struct intake *in, const struct sent_op *s, const struct span *span)
 {
-	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file);
+	uint64_t owner = thread_id(in, &s->who), file = op_file_id(in, &s->file);
 	struct batch_span batch;
 	struct stored_op same;
 

@@ -736,6 +736,32 @@ static void the_best_name_is_that_of_the_file(void **state)
 	end(&f);
 }
 
+/* As in live tables: metadata of btrfs is known by requests alone, and has no name. */
+static void a_file_known_only_by_requests_is_no_lost_name(void **state)
+{
+	struct sent_request rq = { .what = SENT_REQUEST, .dev = DEV };
+	struct sent_op_waited sent = an_op();
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	rq.file = sent.op.file;
+	intake_record(&f.in, &rq, sizeof(rq));
+	assert_int_equal(f.in.n_files, 1);
+	assert_int_equal(f.in.unnamed, 0);
+	sent.op.kind = OP_HANDLE;
+	intake_record(&f.in, &sent, sizeof(sent));
+	assert_int_equal(f.in.unnamed, 0);
+	for (int i = 0; i < 2; i++) {
+		sent.op.kind = OP_READ;
+		intake_record(&f.in, &sent, sizeof(sent));
+		assert_int_equal(f.in.unnamed, 1);
+	}
+	assert_int_equal(f.in.n_files, 1);
+	read_back(&f);
+	end(&f);
+}
+
 /* The recorder that runs for ever. */
 
 /* A file and a thread of their own for each number, a millisecond apart; every tenth operation is
@@ -868,6 +894,7 @@ int main(void)
 		cmocka_unit_test(served_operations_have_their_xid),
 		cmocka_unit_test(what_ends_later_is_left_out),
 		cmocka_unit_test(the_best_name_is_that_of_the_file),
+		cmocka_unit_test(a_file_known_only_by_requests_is_no_lost_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
