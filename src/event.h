@@ -556,7 +556,7 @@ enum python_version { PYTHON_UNKNOWN, PYTHON_3_11, PYTHON_3_12, PYTHON_3_13, PYT
 /*
  * The list of all ends of a user stack. A row has:
  *   the end of the id, and the name in JSON
- *   the reason in text, after "N stacks were cut:"; NULL: the stack is whole
+ *   the reason in text, after "N stacks ended early:"; NULL: the stack is whole
  */
 /* clang-format off */
 #define STACK_END_LIST(ROW)                                                                        \

@@ -339,6 +339,7 @@ void breakdown_view_run(struct breakdown_view *v, const struct io_run *io)
 	v->interval.every_ns = r->opts.interval_ns;
 	v->chosen.min_ns = r->opts.filters.min_ns;
 	v->source.command = r->follow ? r->command[0] : NULL;
+	v->source.words = r->follow ? r->command : NULL;
 	v->source.cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	v->chosen.filters = r->looked_for[0] ? r->looked_for : NULL;
 	v->chosen.of_ops = io->of_ops;

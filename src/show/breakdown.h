@@ -49,6 +49,7 @@ struct view_source {
 	const char *kernel;  /* release */
 	unsigned int cpus;   /* CPUs of the machine; 0: not known */
 	const char *command; /* name of the traced command; NULL: none, or not it alone. Hostile */
+	char *const *words;  /* of it, ended by NULL; NULL as @command. Hostile */
 	const char *recorded_command; /* of recordings, likewise; for JSON */
 	const char *recording;        /* name of the recording shown; NULL: live. Hostile */
 	unsigned int more_recordings; /* number of further recordings */

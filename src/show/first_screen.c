@@ -197,22 +197,54 @@ static const struct {
 	{ "mongosh", "mongod" },         { "mongodump", "mongod" },
 };
 
+/* Commands that execute the command among their arguments. */
+static const char *const wrappers[] = { "sudo",   "runuser", "setpriv", "env",    "nice",
+					"ionice", "chrt",    "taskset", "timeout" };
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_wrapper(const char *name)
+{
+	for (size_t i = 0; i < sizeof(wrappers) / sizeof(*wrappers); i++)
+		if (!strcmp(name, wrappers[i]))
+			return true;
+	return false;
+}
+
+/* Index in clients[] of the traced command, or of the command that it executes, as sudo does; -1:
+ * none. A word after an option may be its value, the name of a user: "sudo -u mysql". */
+static int client_of(char *const *words)
+{
+	bool wrapped = words && words[0] && is_wrapper(base_name(words[0]));
+
+	for (size_t w = 0; words && words[w] && (!w || wrapped); w++) {
+		if (w && words[w - 1][0] == '-' && strcmp(words[w - 1], "--") != 0)
+			continue;
+		for (size_t i = 0; i < sizeof(clients) / sizeof(*clients); i++)
+			if (!strcmp(base_name(words[w]), clients[i].command))
+				return i;
+	}
+	return -1;
+}
+
 /* For a command that asks a server of this machine: how the server's I/O is seen. */
 static void put_server(struct text_out *o, const struct breakdown_view *v)
 {
-	const char *name = v->source.command, *slash = name ? strrchr(name, '/') : NULL;
+	int i = client_of(v->source.words);
 	char text[192];
 
-	name = slash ? slash + 1 : name;
-	for (size_t i = 0; name && i < sizeof(clients) / sizeof(*clients); i++) {
-		if (strcmp(name, clients[i].command) != 0)
-			continue;
-		snprintf(text, sizeof(text),
-			 "%s asks a server, which is not traced: --system --comm %s -- %s ... "
-			 "shows the server's I/O",
-			 name, clients[i].server, name);
-		view_wrap(o, v, text);
-	}
+	if (i < 0)
+		return;
+	snprintf(text, sizeof(text),
+		 "%s asks a server, which is not traced: --system --comm %s -- %s ... shows the "
+		 "server's I/O",
+		 clients[i].command, clients[i].server, base_name(v->source.words[0]));
+	view_wrap(o, v, text);
 }
 
 static void put_pseudo(struct text_out *o, const struct breakdown_view *v,

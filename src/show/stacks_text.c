@@ -350,7 +350,7 @@ static void put_words(struct text_out *o, const struct breakdown_view *v, const 
 	for (unsigned int end = 0; end < STACK_END_N; end++)
 		if (stacks_ended_text(text, sizeof(text), s, end))
 			view_wrap(o, v, text);
-	if (stacks_unnamed_text(text, sizeof(text), s))
+	if (v->by != BY_LIBRARY && stacks_unnamed_text(text, sizeof(text), s))
 		view_wrap(o, v, text);
 }
 

@@ -32,7 +32,7 @@ static void put_stacks(struct text_out *o, const struct top_text *v, const struc
 	for (unsigned int end = 0; end < STACK_END_N; end++)
 		if (stacks_ended_text(text, sizeof(text), s, end))
 			text_wrap(o, text, 0, 2, v->width);
-	if (stacks_unnamed_text(text, sizeof(text), s))
+	if (v->view != TOP_CALLER_LIBRARY && stacks_unnamed_text(text, sizeof(text), s))
 		text_wrap(o, text, 0, 2, v->width);
 }
 

@@ -452,6 +452,11 @@ debug_file() {
 	expect 0 report --by function "$dir/r"
 	text=$(tr -s ' \n' ' ' <<<"$output")
 	[[ $text == *"[store] has no symbol: install the debug symbols of this file (build id "* ]]
+	# the row of a library needs no symbol
+	expect 0 report --by library "$dir/r"
+	[[ $output == *"stacks of"* && $output != *"no symbol"* ]]
+	expect 0 top -b --by library "$dir/r" 1000
+	[[ $output == *"stacks of"* && $output != *"no symbol"* ]]
 	local from
 	for from in "$dir/debug" "$dir/root" "$dir/plain" "$dir/plain/below/other-name"; do
 		"$iostrata" report --by function -j --symbols "$from" "$dir/r" >"$tmp/out"
