@@ -415,8 +415,8 @@ char *explain_missing(const struct explain *e, size_t i)
 	static const char *const callers[] = {
 		[CALLERS_NONE] = "callers (record --stacks)",
 		[CALLERS_LOST] = "callers (too many user stacks were lost)",
-		[CALLERS_TOO_FEW] = "callers (too few user stacks to be as probable for each "
-				    "operation: record --all-stacks)",
+		[CALLERS_TOO_FEW] = "callers (too few user stacks of the slow operations or of "
+				    "the others: record for longer, or with --all-stacks)",
 		[CALLERS_NOT_ASKED] = NULL,
 	};
 	const size_t n = sizeof(always) / sizeof(*always);

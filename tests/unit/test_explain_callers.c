@@ -365,7 +365,7 @@ static void missing_stacks_are_told(void **state)
 	FILE *file = recording_make(&few, 7, &m);
 
 	(void)state;
-	callers_are_missing(&silent, CALLERS_TOO_FEW, "callers (too few user stacks");
+	callers_are_missing(&silent, CALLERS_TOO_FEW, "callers (too few user stacks of the slow");
 	callers_are_missing(&lost, CALLERS_LOST, "callers (too many user stacks were lost");
 	callers_are_missing(&nameless, CALLERS_LOST, "callers (too many user stacks were lost");
 	ask(file, &e);
