@@ -206,8 +206,8 @@ static const char *text_refused(const struct arg *a, const char *s)
 		for (int i = 0; keys[i]; i++)
 			if (!strcmp(s, keys[i]))
 				return NULL;
-		return "no such key: pid, tid, comm, file, cgroup, dev, cache, container, server, "
-		       "host, client or dir";
+		return "no such key: by is pid, tid, comm, file, cgroup, dev, cache, container, "
+		       "server, host, client, dir, function, line or library";
 	case ARG_TIME:
 		return *s >= '0' && *s <= '9' && has_only(s, ".") ? NULL
 								  : "no time: for example 2.5s";
@@ -249,21 +249,36 @@ static const struct arg *arg_named(const struct tool *tool, const char *name)
 	return NULL;
 }
 
+/* A refusal of this tool's arguments, which names them all. It is there until the next one. */
+static const char *args_refused(const struct tool *tool, const char *why)
+{
+	static char text[320];
+	int n = snprintf(text, sizeof(text), "%s: %s has ", why, tool->name);
+
+	if (!tool->args[0].name)
+		snprintf(text + n, sizeof(text) - n, "none");
+	for (int i = 0; i < ARGS_MAX && tool->args[i].name; i++)
+		n += snprintf(text + n, sizeof(text) - n, "%s%s%s", i ? ", " : "",
+			      tool->args[i].name, tool->args[i].required ? " (required)" : "");
+	return text;
+}
+
 /* Adds all arguments to @l: options, then operands. NULL, or why one is refused. */
 static const char *args_add(const struct tool *tool, const json_t *args, struct line *l)
 {
+	static const char unknown[] = "there is no such argument";
 	const char *name, *why;
 	json_t *v;
 
 	json_object_foreach((json_t *)args, name,
-			    v) if (!arg_named(tool, name)) return "there is no such argument";
+			    v) if (!arg_named(tool, name)) return args_refused(tool, unknown);
 	for (int operands = 0; operands < 2; operands++) {
 		for (const struct arg *a = tool->args; a < tool->args + ARGS_MAX && a->name; a++) {
 			if (operands != (a->option == NULL))
 				continue;
 			v = json_object_get(args, a->name);
 			if (!v && a->required)
-				return "an argument is missing";
+				return args_refused(tool, "an argument is missing");
 			why = v ? arg_add(a, v, l) : NULL;
 			if (why)
 				return why;

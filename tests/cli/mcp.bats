@@ -139,6 +139,19 @@ text() { command jq -j '.result.content[0].text'; }
 		.[-1] == {jsonrpc: "2.0", id: 7, result: {}}'
 	files=("$made/dir"/*)
 	((${#files[@]} == 5))
+	# a refusal tells what would be right
+	{
+		call report '{"recording":"discard.ios","file":"x"}'
+		call slowest '{"recording":"discard.ios"}'
+		call list_recordings '{"recording":"discard.ios"}'
+		call report '{"recording":"discard.ios","by":"stack"}'
+	} | ask >"$tmp/out"
+	command jq -se 'map(.error.message) == [
+		"there is no such argument: report has recording (required), by, op, comm, from, to",
+		"an argument is missing: slowest has recording (required), count (required), op, comm, from, to",
+		"there is no such argument: list_recordings has none",
+		"no such key: by is pid, tid, comm, file, cgroup, dev, cache, container, server, host, client, dir, " +
+			"function, line or library"]' "$tmp/out"
 }
 
 @test "mcp: a line of 600 MiB takes no more memory than a short one, and the next request is answered" {
