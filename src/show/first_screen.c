@@ -216,18 +216,31 @@ static bool is_wrapper(const char *name)
 	return false;
 }
 
-/* Index in clients[] of the traced command, or of the command that it executes, as sudo does; -1:
- * none. A word after an option may be its value, the name of a user: "sudo -u mysql". */
+static int client_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof(clients) / sizeof(*clients); i++)
+		if (!strcmp(name, clients[i].command))
+			return i;
+	return -1;
+}
+
+/*
+ * Index in clients[] of the traced command, or of the command that it executes, as sudo does; -1:
+ * none. A word after an option may be its value, the name of a user: "sudo -u mysql". A number or a
+ * variable is an argument of the wrapper: "timeout 5", "env A=b".
+ */
 static int client_of(char *const *words)
 {
-	bool wrapped = words && words[0] && is_wrapper(base_name(words[0]));
+	for (size_t w = 0; words && words[w]; w++) {
+		const char *before = w ? words[w - 1] : "", *name = base_name(words[w]);
+		int i = client_named(name);
 
-	for (size_t w = 0; words && words[w] && (!w || wrapped); w++) {
-		if (w && words[w - 1][0] == '-' && strcmp(words[w - 1], "--") != 0)
+		if (words[w][0] == '-' || (before[0] == '-' && strcmp(before, "--") != 0))
 			continue;
-		for (size_t i = 0; i < sizeof(clients) / sizeof(*clients); i++)
-			if (!strcmp(base_name(words[w]), clients[i].command))
-				return i;
+		if (i >= 0)
+			return i;
+		if (!is_wrapper(name) && !(w && (strchr("0123456789", *name) || strchr(name, '='))))
+			return -1;
 	}
 	return -1;
 }

@@ -300,11 +300,13 @@ for call in (lambda: os.write(f, b"x"), lambda: os.mkdir(sys.argv[1] + "/dir")):
 	said=${stderr//$'\n  '/ }
 	[[ $said == *"pgbench asks a server, which is not traced: --system --comm postgres -- pgbench ... shows "* ]]
 	# also behind a command that executes it, but the name of a user is no client
-	expect 0 breakdown -- env -u mysql nice -n 0 "$tmp/pgbench" -c 'cat /etc/hostname'
+	expect 0 breakdown -- env -u mysql A=1 timeout 77 nice -n 0 "$tmp/pgbench" -c 'cat /etc/hostname'
 	said=${stderr//$'\n  '/ }
 	[[ $said == *"pgbench asks a server, which is not traced: --system --comm postgres -- env ... shows "* ]]
-	expect 0 breakdown -- env -u mysql cat /etc/hostname
-	[[ $stderr != *"asks a server"* ]]
+	for command in "env -u mysql cat /etc/hostname" "env echo mysql"; do
+		expect 0 breakdown -- $command
+		[[ $stderr != *"asks a server"* ]]
+	done
 	expect 0 breakdown --system -- "$tmp/pgbench" -c 'cat /etc/hostname'
 	[[ $stderr != *"asks a server"* ]]
 	expect 0 breakdown -- sh -c 'cat /etc/hostname'
