@@ -247,8 +247,10 @@ struct parse {
 	struct option longs[MAX_OPTS + 1];
 	char shorts[2 * MAX_OPTS + 3];
 	const struct opt *next_arg;
-	int argc;        /* without the command */
-	bool in_numbers; /* numbers are taken for values of the last option */
+	int argc;         /* without the command */
+	bool in_numbers;  /* numbers are taken for values of the last option */
+	const char *file; /* the argument that is no duration, if given */
+	char hint[200];
 };
 
 __attribute__((format(printf, 3, 4))) static int fail(struct parse *p, const char *hint,
@@ -294,13 +296,26 @@ static bool is_like_number(const char *text)
 	return strspn(text + (*text == '.'), "0123456789") > 0;
 }
 
+/* The hint for a word that may be a command. */
+static const char *command_hint(struct parse *p)
+{
+	int n = 0;
+
+	if (p->file)
+		n = snprintf(p->hint, sizeof(p->hint),
+			     "'%s' is taken for a recording: after it come INTERVAL and COUNT; ",
+			     quote(p->file).s);
+	snprintf(p->hint + n, sizeof(p->hint) - n, "put -- before a command to run");
+	return p->hint;
+}
+
 static int parse_number(struct parse *p, const struct opt *o, const char *text, uint64_t *ret_value)
 {
 	struct opts_wrong wrong;
 	int err = opts_number(o, text, ret_value, &wrong);
 
 	if (err && !o->long_name && p->t->command && !wrong.is_limit && !is_like_number(text))
-		return bad_value(p, o, text, wrong.why, "put -- before a command to run");
+		return bad_value(p, o, text, wrong.why, command_hint(p));
 	if (err && !wrong.is_limit && o->no_number)
 		return bad_value(p, o, text, wrong.why, o->no_number);
 	return err ? bad_value(p, o, text, wrong.why, *wrong.hint ? wrong.hint : NULL) : 0;
@@ -452,14 +467,15 @@ static int store_arg(struct parse *p, char **argv, char *text)
 	if (a && a->arg && a->no_duration && !opts_duration(text, &ns, &why))
 		a = ++p->next_arg;
 	if (!a || !a->arg)
-		return fail(p, p->t->command ? "put -- before a command to run" : NULL,
-			    "unexpected argument '%s'", quote(text).s);
+		return fail(p, p->t->command ? command_hint(p) : NULL, "unexpected argument '%s'",
+			    quote(text).s);
 	if (a->many) {
 		p->res->rest = argv + 1;
 		argv[1 + p->res->n_rest++] = text;
 		return 0;
 	}
 	p->next_arg++;
+	p->file = a->no_duration ? text : p->file;
 	return store(p, a, 0, text);
 }
 

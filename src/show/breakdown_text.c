@@ -467,24 +467,12 @@ void overhead_say(FILE *f, uint64_t run_ns, uint64_t run_cnt)
 static void put_nothing(struct text_out *o, const struct breakdown_view *v,
 			const struct snapshot *sn)
 {
-	static const char *const what[] = {
-		[LAYER_OPS] = "operation",     [LAYER_SYSCALL] = "system call",
-		[LAYER_VFS] = "VFS call",      [LAYER_FS] = "file system call",
-		[LAYER_BLK] = "block request",
-	};
-	char filters[TITLE_CAP], text[sizeof(filters) + 256], fs[64], names[64] = "";
+	char none[VIEW_NONE_ENDED], text[sizeof(none) + 128];
 
-	text_safe(filters, sizeof(filters), v->chosen.filters ? v->chosen.filters : "");
-	for (unsigned int i = 0, n = 0; i < v->chosen.fs.n && v->layer != LAYER_BLK; i++)
-		n += snprintf(names + n, n < sizeof(names) ? sizeof(names) - n : 0, "%s%s",
-			      i ? " or " : "", v->chosen.fs.at[i]);
-	text_safe(fs, sizeof(fs), names);
-	snprintf(text, sizeof(text), "%s%sno I/O seen in %s: no %s%s%s ended%s%s%s",
+	view_none_ended(none, v);
+	snprintf(text, sizeof(text), "%s%sno I/O seen in %s: %s",
 		 v->interval.every_ns ? view_clock(v).s : "", v->interval.every_ns ? ", " : "",
-		 text_ns(sn->duration_ns).s,
-		 what[v->layer == LAYER_OPS && !breakdown_has_ops(v) ? LAYER_BLK : v->layer],
-		 *fs ? " on " : "", fs, *filters ? " (looked for " : "", filters,
-		 *filters ? ")" : "");
+		 text_ns(sn->duration_ns).s, none);
 	view_wrap(o, v, text);
 }
 
@@ -726,6 +714,7 @@ int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapsho
 			put_nothing(&o, v, sn);
 		} else {
 			put_head(&o, v, sn);
+			first_screen_no_ops(&o, v, &rows);
 			first_screen_whos(&o, v, sn, &rows);
 			put_ops(&o, v, &rows);
 			put_files(&o, v, sn, &rows);

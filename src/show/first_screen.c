@@ -550,6 +550,17 @@ void first_screen_whos(struct text_out *o, const struct breakdown_view *v,
 			view_wrap(o, v, text);
 }
 
+void first_screen_no_ops(struct text_out *o, const struct breakdown_view *v,
+			 const struct breakdown_rows *rows)
+{
+	char text[VIEW_NONE_ENDED];
+
+	if (rows->n_ops || !v->chosen.filters || !breakdown_has_ops(v))
+		return;
+	view_none_ended(text, v);
+	view_wrap(o, v, text);
+}
+
 /* Writes the shares of all operations' time, with the letters of the bars below. */
 static void put_shares(struct text_out *o, const struct breakdown_view *v,
 		       const struct snapshot *sn, const struct breakdown_rows *rows)
@@ -716,6 +727,7 @@ static char *above_ops(const struct breakdown_view *v, const struct snapshot *sn
 	text_put(&m.o, "%s", v->interval.later ? "\n" : "");
 	unfinished_put(&m.o, v, sn);
 	put_answer(&m.o, v, sn, rows);
+	first_screen_no_ops(&m.o, v, rows);
 	put_shares(&m.o, v, sn, rows);
 	first_screen_whos(&m.o, v, sn, rows);
 	put_pseudo(&m.o, v, rows);

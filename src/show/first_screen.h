@@ -49,6 +49,10 @@ bool first_screen_who(char *text, size_t cap, const struct breakdown_view *v,
 		      const struct snapshot *sn, const struct breakdown_whole *whole,
 		      unsigned int nth, bool commands);
 
+/* Says that no operation passed the filters: then the screen has requests only. */
+void first_screen_no_ops(struct text_out *o, const struct breakdown_view *v,
+			 const struct breakdown_rows *rows);
+
 /* Writes a line for each of them. */
 void first_screen_whos(struct text_out *o, const struct breakdown_view *v,
 		       const struct snapshot *sn, const struct breakdown_rows *rows);

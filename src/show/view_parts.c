@@ -99,6 +99,26 @@ void view_wrap(struct text_out *o, const struct breakdown_view *v, const char *s
 	(v->form.terminal ? text_wrap : text_wrap_whole)(o, safe, 0, 2, view_width(v));
 }
 
+void view_none_ended(char dst[VIEW_NONE_ENDED], const struct breakdown_view *v)
+{
+	static const char *const what[] = {
+		[LAYER_OPS] = "operation",     [LAYER_SYSCALL] = "system call",
+		[LAYER_VFS] = "VFS call",      [LAYER_FS] = "file system call",
+		[LAYER_BLK] = "block request",
+	};
+	char filters[VIEW_NONE_ENDED - 256], fs[64], names[64] = "";
+
+	text_safe(filters, sizeof(filters), v->chosen.filters ? v->chosen.filters : "");
+	for (unsigned int i = 0, n = 0; i < v->chosen.fs.n && v->layer != LAYER_BLK; i++)
+		n += snprintf(names + n, n < sizeof(names) ? sizeof(names) - n : 0, "%s%s",
+			      i ? " or " : "", v->chosen.fs.at[i]);
+	text_safe(fs, sizeof(fs), names);
+	snprintf(dst, VIEW_NONE_ENDED, "no %s%s%s ended%s%s%s",
+		 what[v->layer == LAYER_OPS && !breakdown_has_ops(v) ? LAYER_BLK : v->layer],
+		 *fs ? " on " : "", fs, *filters ? " (looked for " : "", filters,
+		 *filters ? ")" : "");
+}
+
 const char *view_more(const struct breakdown_view *v)
 {
 	return v->form.rows_max ? "a larger -n shows them" : "-v shows them";

@@ -4,6 +4,7 @@
 #ifndef IOSTRATA_SHOW_VIEW_PARTS_H
 #define IOSTRATA_SHOW_VIEW_PARTS_H
 
+#include <limits.h>
 #include <stdint.h>
 
 #include "base/share.h"
@@ -45,6 +46,11 @@ void view_line(struct text_out *o, const struct breakdown_view *v, const char *s
 
 /* Safe text in lines as wide as the view; the second and later lines are indented. */
 void view_wrap(struct text_out *o, const struct breakdown_view *v, const char *safe);
+
+enum { VIEW_NONE_ENDED = TEXT_SAFE_CAP(2 * PATH_MAX) };
+
+/* "no operation on ext4 ended (looked for --comm dd)". Safe. */
+void view_none_ended(char dst[VIEW_NONE_ENDED], const struct breakdown_view *v);
 
 /* How to see the rows left out: "-v shows them". */
 const char *view_more(const struct breakdown_view *v);

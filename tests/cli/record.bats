@@ -420,6 +420,19 @@ assert all(one.path(op["file"]) for one in r for op in one.ops[:101] if op["file
 	json '.ops == [] and .requests == []'
 }
 
+@test "report: a recording with requests only of the chosen ones says that no operation ended" {
+	need_root
+	dir=$(disk_dir)
+	expect 0 record -o "$file" -- dd if=/dev/zero "of=$dir/f" bs=4096 count=23 oflag=direct
+	for form in "" -v "--every 60"; do
+		expect 0 report $form --file "$dir/nosuch" "$file"
+		said=$(tr -s ' \n' ' ' <<<"$output") # lines are wrapped
+		[[ $said == *"no operation ended (looked for --file $dir/nosuch)"*" write "* ]]
+		expect 0 report $form --file "$dir/f" "$file"
+		[[ $output != *"no operation ended"* && $output == *" write "* ]]
+	done
+}
+
 @test "report: --heat draws a map of latencies" {
 	recorded "$file"
 	expect 0 report --heat --op read "$file"

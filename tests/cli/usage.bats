@@ -101,6 +101,10 @@ commands() {
 		expect 2 breakdown 1 "$value"
 		says "invalid value '$value' for COUNT: " "iostrata breakdown --help"
 	done
+	for words in "nosuch" "1 nosuch" "1 2 nosuch"; do
+		expect 2 top ./recording $words
+		says "'nosuch'" "'./recording' is taken for a recording: after it come INTERVAL and COUNT; put -- before a"
+	done
 	expect 2 breakdown -- # nothing follows
 	says "no command after --"
 	expect 125 breakdown -p abc -- true # the other codes are the command's
