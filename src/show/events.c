@@ -15,7 +15,7 @@
 /* Text: one line. The last column is the name of a file or disk; the columns before have a fixed
  * width. */
 enum {
-	NARROW_COLUMNS = 15 + 1 + 7 + 1 + 7 + 1 + 9 + 1 + 7 + 1 + 15 + 1, /* before the name */
+	NARROW_COLUMNS = 15 + 1 + 7 + 1 + 9 + 1 + 7 + 1 + 7 + 1 + 15 + 1, /* before the name */
 	WIDE_COLUMNS = NARROW_COLUMNS + 1 + 14 + 1 + 9 + 1 + 7,
 	NAME_LEAST = 14,
 };
@@ -27,7 +27,7 @@ static bool is_wide(const struct events_form *form)
 
 static void text_head(struct text_out *o, const struct events_form *form)
 {
-	text_put(o, "%15s %-7s %-7s %9s %7s", "TIME", "WHAT", "OP", "TOOK", "BYTES");
+	text_put(o, "%15s %-7s %-9s %7s %7s", "TIME", "WHAT", "OP", "TOOK", "BYTES");
 	if (is_wide(form))
 		text_put(o, " %14s %9s %7s", "OFFSET", "RESULT", "TID");
 	text_put(o, " %-15s %s\n", "COMM", "FILE OR DISK");
@@ -79,7 +79,7 @@ static void text_event(struct text_out *o, const struct events_form *form,
 		text_safe_n(comm, sizeof(comm), s->who->comm, strnlen(s->who->comm, COMM_LEN));
 	snprintf(when, sizeof(when), "%s%llu.%09llu", since < 0 ? "-" : "",
 		 (unsigned long long)ns / 1000000000, (unsigned long long)ns % 1000000000);
-	text_put(o, "%15s %-7s %-7s %9s", when, s->op ? "op" : "request", s->op_name,
+	text_put(o, "%15s %-7s %-9s %7s", when, s->op ? "op" : "request", s->op_name,
 		 text_ns(s->total_ns).s);
 	text_put_number(o, 7, s->len, s->len != ~0ULL);
 	if (is_wide(form)) {
