@@ -360,7 +360,8 @@ static int parse_string(struct parse *p, const struct opt *o, const char *text,
 
 static int list_full(struct parse *p, const struct opt *o)
 {
-	return fail(p, NULL, "more than %d values for --%s", OPT_LIST_MAX, o->long_name);
+	return fail(p, o->more_words ? "put the pattern into quotes, as one value" : NULL,
+		    "more than %d values for --%s", OPT_LIST_MAX, o->long_name);
 }
 
 static int add_uint(struct parse *p, const struct opt *o, struct opt_uints *list, const char *text)
@@ -657,6 +658,8 @@ static int parse_one(struct parse *p, int val, char **argv)
 	err = store(p, p->opts[i], p->base[i], optarg);
 	while (!err && p->opts[i]->type == OPT_TYPE_UINTS && more_numbers(p, argv))
 		err = store(p, p->opts[i], p->base[i], argv[optind++]);
+	while (!err && p->opts[i]->more_words && optind < p->argc && argv[optind][0] != '-')
+		err = store(p, p->opts[i], p->base[i], argv[optind++]);
 	return err;
 }
 
@@ -697,6 +700,19 @@ static int last_taken(struct parse *p)
 	return store(p, p->next_arg++, 0, p->res->rest[--p->res->n_rest]);
 }
 
+/* Without a command, the words after "--" are arguments, though they may begin with "-". */
+static int store_after(struct parse *p, char **argv)
+{
+	char **word = p->res->command;
+	int err = 0;
+
+	if (!word || p->t->command || !p->t->args || !p->t->args[0].arg)
+		return 0;
+	for (p->res->command = NULL; *word && !err; word++)
+		err = store_arg(p, argv, *word);
+	return err;
+}
+
 static int check_command(struct parse *p)
 {
 	const struct opt *a = p->next_arg;
@@ -722,6 +738,7 @@ int opts_parse(const struct opt_table *t, int argc, char **argv, void *out, stru
 	err = parse_init(&p);
 	while (!err && (val = getopt_long(argc, argv, p.shorts, p.longs, NULL)) != -1)
 		err = parse_one(&p, val, argv);
+	err = err ? err : store_after(&p, argv);
 	err = err ? err : last_taken(&p);
 	return err ? err : check_command(&p);
 }

@@ -115,6 +115,8 @@ struct opt {
 	 * the last value. */
 	bool many;
 	bool no_duration; /* an argument of text: left out if the word is a duration */
+	bool more_words;  /* of paths: the words after the value are values, too, as a shell expands
+			     a pattern */
 };
 
 struct opt_group {

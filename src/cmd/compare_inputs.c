@@ -15,10 +15,10 @@
 #include "capture/recording.h"
 
 const struct opt compare_inputs_opts[] = {
-	{ 0, "base", OPT_PATHS(struct compare_inputs, base), .arg = "FILES",
-	  .help = "the old runs, as a pattern: 'old-*.ios'" },
-	{ 0, "new", OPT_PATHS(struct compare_inputs, new), .arg = "FILES",
-	  .help = "the new runs, as a pattern" },
+	{ 0, "base", OPT_PATHS(struct compare_inputs, base), .arg = "FILES", .more_words = true,
+	  .help = "the old runs: files, or a pattern like 'old-*.ios'" },
+	{ 0, "new", OPT_PATHS(struct compare_inputs, new), .arg = "FILES", .more_words = true,
+	  .help = "the new runs, likewise" },
 	{ 0, "at", OPT_STRING(struct compare_inputs, at), .arg = "TIME",
 	  .help = "compare a recording before and after this moment: a time of day "
 		  "(12:30:05), or a duration from its beginning" },
@@ -34,9 +34,12 @@ static int patterns_add(struct compare_inputs *in, enum compare_side side,
 
 	for (unsigned int i = 0; i < patterns->n; i++) {
 		err = glob(patterns->at[i], i ? GLOB_APPEND : 0, NULL, g);
-		if (err == GLOB_NOMATCH)
-			return reason_set(why, EXIT_FAILED, "no file matches '%.200s'",
-					  patterns->at[i]);
+		if (err == GLOB_NOMATCH) {
+			reason_set(why, EXIT_FAILED, "no file matches '%.200s'", patterns->at[i]);
+			return strchr(patterns->at[i], ',')
+				       ? reason_hint(why, "between several files are blanks")
+				       : -1;
+		}
 		if (err)
 			return reason_set(why, EXIT_FAILED, "cannot look for '%.200s'",
 					  patterns->at[i]);
@@ -70,7 +73,7 @@ static int sides_set(struct compare_inputs *in, char **rest, int n, struct reaso
 	if (patterns && n) {
 		reason_set(why, EXIT_USAGE, "unexpected argument '%.100s' with --base and --new",
 			   rest[0]);
-		return reason_hint(why, "put patterns into quotes: --base 'old-*.ios'");
+		return reason_hint(why, "files follow --base or --new");
 	}
 	if (patterns && in->at)
 		return reason_set(why, EXIT_USAGE,

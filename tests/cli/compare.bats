@@ -165,8 +165,22 @@ joined() {
 	says "no file matches '.*/none-\*'"
 	expect 1 compare --base "$tmp/none-*" --new "$tmp/neither-*"
 	says "no file matches '.*/none-\*' and '.*/neither-\*'"
-	expect 2 compare --base "$tmp"/old-1.ios "$tmp/old-2.ios" --new "$tmp/new-*.ios"
-	says "unexpected argument '.*old-2.ios'" "quotes"
+	# without quotes, in both orders, and with an option between them
+	expect 0 compare -j --base "$tmp/old-[1-5].ios" --new "$tmp/new-[1-3].ios"
+	quoted=$output
+	for args in "--base $(echo "$tmp"/old-[1-5].ios) --new $(echo "$tmp"/new-[1-3].ios)" \
+		"--new $(echo "$tmp"/new-[1-3].ios) -v --base $(echo "$tmp"/old-[1-5].ios)"; do
+		expect 0 compare -j $args
+		[[ $output == "$quoted" ]]
+	done
+	expect 2 compare "$tmp/old-2.ios" --base "$tmp/old-1.ios" --new "$tmp/new-*.ios"
+	says "unexpected argument '.*old-2.ios'" "files follow --base or --new"
+	expect 2 compare --base "$tmp/old-1.ios" "$tmp/new-1.ios"
+	says "--base needs --new"
+	expect 2 compare --base $(printf '%s ' {1..17}) --new "$tmp/new-*.ios"
+	says "more than 16 values for --base" "quotes"
+	expect 1 compare --base "$tmp/old-1.ios,$tmp/old-2.ios" --new "$tmp/new-*.ios"
+	says "no file matches" "between several files are blanks"
 	expect 2 compare --base "$tmp/old-*.ios"
 	says "--base needs --new, and --new needs --base"
 	expect 2 compare --base "$tmp/old-*.ios" --new "$tmp/old-1.ios"

@@ -379,8 +379,12 @@ static void many_arguments(void **state)
 	assert_true(o.queued);
 	assert_int_equal(parse(&patterns, "-Q", &o, &res), -EINVAL);
 	assert_string_equal(res.error, "PATTERN is missing");
-	assert_int_equal(parse(&patterns, "x -- y", &o, &res), -EINVAL);
-	assert_string_equal(res.error, "tool funcs takes no command after --");
+	assert_int_equal(parse(&patterns, "x -Q -- -y -p", &o, &res), 0);
+	assert_int_equal(res.n_rest, 3);
+	assert_string_equal(res.rest[0], "x");
+	assert_string_equal(res.rest[1], "-y");
+	assert_string_equal(res.rest[2], "-p");
+	assert_null(res.command);
 }
 
 static void durations(void **state)
