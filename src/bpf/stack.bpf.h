@@ -4,9 +4,9 @@
  * docs/design/stacks.md has the decisions.
  *
  * on_sys_exit() goes on with on_stack() at the end of an operation whose stack is taken: a separate
- * program, so that all others stay as they are. on_submissions(), behind on_sys_exit(), goes on with
- * it for requests that the call has submitted. on_fault_handled() goes on with on_fault_stack() in
- * the same way.
+ * program, so that all others stay as they are. on_submissions(), behind on_sys_exit(), does so for
+ * requests that the call has submitted. on_fault_handled() goes on with on_fault_stack() in the
+ * same way.
  *
  * on_stack() walks the stack by the rows of .eh_frame that user space has made for each mapped file
  * (@unwind_files, @unwind_rows), and by frame pointers where a file has no rows. A frame of the

@@ -269,8 +269,8 @@ joined() {
 	expect 0 compare -j "$tmp/all.ios" "$made/base.ios"
 	adds_up
 	json '([.one_side[] | select(.request | not) | .op] | sort | unique) ==
-			["aio write", "close", "copy", "core", "exec", "exit", "fault", "getevents", "lock", "meta", "open", "outside",
-			"served", "uring read"] and
+			["aio write", "close", "copy", "core", "exec", "exit", "fault", "getevents", "lock", "meta", "open",
+			"outside", "served", "uring read"] and
 		([.one_side[] | .side] | unique) == ["base"] and (.doubts | any(test("base is .* long, new")))'
 	expect 0 compare -j --op read "$tmp/all.ios" "$made/base.ios"
 	expect 0 compare --op close "$tmp/all.ios" "$made/base.ios"
