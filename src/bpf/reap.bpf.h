@@ -25,9 +25,14 @@
 
 #include "async.bpf.h"
 
-#define IORING_SETUP_SQPOLL 2
+#define IORING_SETUP_SQPOLL    2
+#define IORING_SETUP_CQE_MIXED (1 << 18) /* 6.18; completions have 16 or 32 bytes */
 
-enum { RING_TRIES = 4, RING_IDLE_NS = 1000000000 };
+enum {
+	RING_TRIES = 4,
+	RING_IDLE_NS = 1000000000,
+	RING_RACES = 4, /* completions from the reading of a tail to its use, at most */
+};
 
 /* The ring with the number @nr, not 0. */
 static __always_inline struct uring_ring *ring_at(u32 nr)
@@ -105,7 +110,8 @@ GLOBAL int ring_empty(u32 nr)
 }
 
 /* Finds a place for the ring @ctx. Returns 0 if there is none. If the place belonged to an idle
- * ring, its list may still have completions. */
+ * ring, its list may still have completions. A ring whose thread waits in it is not idle, nor is
+ * one that a thread has entered for the first time. */
 static __always_inline u32 ring_claim(u64 ctx, u64 now)
 {
 	struct uring_ring *r;
@@ -116,7 +122,7 @@ static __always_inline u32 ring_claim(u64 ctx, u64 now)
 		nr = ring_place(ctx, try) + 1;
 		r = ring_at(nr);
 		former = r->ctx;
-		if (former && (s64)(now - r->left) < RING_IDLE_NS)
+		if (former && (r->entered || (s64)(now - r->left) < RING_IDLE_NS))
 			continue;
 		if (__sync_val_compare_and_swap(&r->ctx, former, ctx) != former)
 			continue;
@@ -125,9 +131,31 @@ static __always_inline u32 ring_claim(u64 ctx, u64 now)
 	return 0;
 }
 
+/*
+ * Whether @tail, read as a thread entered the ring @r, belongs to another ring at the same address:
+ * a new ring begins at 0. A tail that is lower by a few is the same ring's: since it was read,
+ * another CPU has completed so many requests, or a completion was counted before the kernel moved
+ * the tail.
+ */
+static __always_inline bool ring_is_new(const struct uring_ring *r, u32 tail)
+{
+	return (!tail && r->tail) || (int)(tail - r->tail) < -RING_RACES;
+}
+
+/* Counts completions from @tail on, which was read as a thread entered @r. A tail that is too low
+ * because of a race stays as it was counted. If it is too low twice, it was counted too high. */
+static __always_inline void ring_set_tail(struct uring_ring *r, u32 tail, bool all)
+{
+	bool behind = (int)(tail - r->tail) < 0;
+
+	if (all || !behind || r->behind)
+		r->tail = tail;
+	r->behind = behind;
+}
+
 /* Current enters the ring @ctx, whose completions before @head were taken, and whose tail is @tail.
  */
-GLOBAL int ring_enters(u64 ctx, u32 head, u32 tail)
+GLOBAL int ring_enters(u64 ctx, u32 head, u32 tail, u32 ring_flags)
 {
 	struct task_state *t = CONF(reap_rings) ? current_lookup() : NULL;
 	struct uring_ring *r;
@@ -146,9 +174,10 @@ GLOBAL int ring_enters(u64 ctx, u32 head, u32 tail)
 	t->rings = 1;
 	r = ring_at(nr);
 	r->task = t->task;
-	/* a tail that went back belongs to another ring at the same address */
-	all |= (int)(tail - r->tail) < 0;
-	r->tail = tail;
+	r->entered = 1;
+	r->mixed = !!(ring_flags & IORING_SETUP_CQE_MIXED);
+	all |= ring_is_new(r, tail);
+	ring_set_tail(r, tail, all);
 	if (r->put != r->got)
 		ring_reap(nr, head, all);
 	return 0;
@@ -176,23 +205,32 @@ static __always_inline void ring_waits(u64 ctx)
 {
 	struct io_ring_ctx *c = (void *)ctx;
 	struct task_state *t = current_lookup();
+	u32 flags;
 
-	if (!t || BPF_CORE_READ(c, flags) & IORING_SETUP_SQPOLL)
+	if (!t)
+		return;
+	flags = BPF_CORE_READ(c, flags);
+	if (flags & IORING_SETUP_SQPOLL)
 		return;
 	if (!t->ring_entered)
-		ring_enters(ctx, BPF_CORE_READ(c, rings, cq.head),
-			    BPF_CORE_READ(c, cached_cq_tail));
+		ring_enters(ctx, BPF_CORE_READ(c, rings, cq.head), BPF_CORE_READ(c, cached_cq_tail),
+			    flags);
 	ring_wait_begins(t, ctx);
 }
 
-/* Current had entered a ring, and returns to user space. */
+/* Current returns to user space. If this call has entered a ring, current leaves the ring; else
+ * @t has the number of the ring that was entered in a former call. */
 static __always_inline void ring_left(struct task_state *t, u64 now)
 {
 	u32 nr = t->ring;
 
+	if (!t->ring_entered)
+		return;
 	t->ring_entered = 0;
-	if (nr)
-		ring_at(nr)->left = now;
+	if (!nr)
+		return;
+	ring_at(nr)->left = now;
+	ring_at(nr)->entered = 0;
 }
 
 /* Current returns to user space at @now from its wait for completions. Returns whether the wait
@@ -227,6 +265,7 @@ static __always_inline void ring_forget(u32 nr)
 	ring_empty(nr);
 	ring_at(nr)->ctx = 0;
 	ring_at(nr)->task = 0;
+	ring_at(nr)->entered = 0;
 }
 
 /* Current submits to the ring @ctx. A thread of the kernel polls it. The ring may have the address
@@ -253,13 +292,23 @@ static __always_inline void ring_exits(u64 task)
 			ring_forget(nr);
 }
 
+/* Reads the tail of the ring @ctx, number @nr: a completion of 32 bytes moves it by two, and so may
+ * one at the end of the ring. Kernels with such rings move it before the event. */
+GLOBAL int ring_read_tail(u64 ctx, u32 nr)
+{
+	ring_at(nr)->tail = BPF_CORE_READ((struct io_ring_ctx *)ctx, cached_cq_tail);
+	return 0;
+}
+
 /* A completion comes into the ring @ctx, of any request. The number of the ring, or 0 if it is not
  * known. */
 static __always_inline u32 ring_completes(u64 ctx)
 {
 	u32 nr = ctx ? ring_find(ctx) : 0;
 
-	if (nr)
+	if (nr && unlikely(ring_at(nr)->mixed))
+		ring_read_tail(ctx, nr);
+	else if (nr)
 		ring_at(nr)->tail++;
 	return nr;
 }

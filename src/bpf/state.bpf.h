@@ -370,13 +370,16 @@ struct done {
 /* A ring of io_uring; see reap.bpf.h. io_uring orders the writers of @put and @tail, and those of
  * the others may write at the same time. */
 struct uring_ring {
-	u64 ctx;  /* its struct io_ring_ctx *; 0: a free place */
-	u64 task; /* the thread that entered it last; 0: it has ended */
-	u64 left; /* when a thread that had entered it returned to user space last */
-	u32 put;  /* number of completions that came into the list */
-	u32 got;  /* number of those that were taken */
-	u32 tail; /* position of the next completion */
-	u32 pad;
+	u64 ctx;    /* its struct io_ring_ctx *; 0: a free place */
+	u64 task;   /* the thread that entered it last; 0: it has ended */
+	u64 left;   /* when a thread that had entered it returned to user space last */
+	u32 put;    /* number of completions that came into the list */
+	u32 got;    /* number of those that were taken */
+	u32 tail;   /* position of the next completion */
+	u8 entered; /* the thread that entered it last has not left it */
+	u8 behind;  /* the tail of the ring was lower than @tail at the last entry */
+	u8 mixed;   /* IORING_SETUP_CQE_MIXED */
+	u8 pad;
 };
 
 /* A second section of variables: one has no more than 4 MiB on 5.10, KMALLOC_MAX_SIZE. libbpf

@@ -223,7 +223,7 @@ static __always_inline void uring_entered(struct io_ring_ctx *ring)
 	}
 	if (!t || t->ring_entered || current_flags() & PF_IO_WORKER)
 		return;
-	ring_enters(number((u64)ring), ring->rings->cq.head, ring->cached_cq_tail);
+	ring_enters(number((u64)ring), ring->rings->cq.head, ring->cached_cq_tail, ring->flags);
 }
 
 /*

@@ -26,7 +26,7 @@ def max_verified() -> tuple[int, int]:
         return 290_000, 570_000
     if version < (6, 5):
         return 380_000, 1_080_000
-    return (300_000, 545_000) if version < (7, 0) else (420_000, 780_000)
+    return (300_000, 545_000) if version < (7, 0) else (430_000, 780_000)
 
 
 @suite("programs", 300)

@@ -6,7 +6,15 @@
 #define FUNCTIONS
 #include "kernel/machine.h"
 
-enum { READ = 22, ENTER = 426, SIZE = 4096, SQPOLL = 2, MANY = REAP_PLACES + 7 };
+enum {
+	READ = 22,
+	ENTER = 426,
+	SIZE = 4096,
+	SQPOLL = 2,
+	CQE_MIXED = 1 << 18,
+	MANY = REAP_PLACES + 7,
+	LONG_NS = 1500000000, /* after which an idle ring gives up its place */
+};
 
 static struct ktask task, other;
 static struct kfile file;
@@ -137,6 +145,28 @@ static void test_taken_in_user_space(void **state)
 	takes(1);
 	submit(&b);
 	assert_ops(OP_URING, 1, 7, STRATA([ST_SLEEP] = 7));
+}
+
+/* A call in which a thread enters no ring is no leaving of the ring that it entered before. */
+static void test_call_without_ring(void **state)
+{
+	struct io_ring_ctx polled = { .rings = &shared, .flags = SQPOLL };
+
+	(void)state;
+	start(true);
+	submit(&a);
+	sys_exit(1);
+	tick(7);
+	completes(&a);
+	tick(11);
+	b.ctx = &polled;
+	submit(&b);
+	sys_exit(1);
+	uring_complete(&b, SIZE);
+	takes(1);
+	submit(&c);
+	assert_ops(OP_URING, 2, 7, STRATA([ST_SLEEP] = 7));
+	assert_int_equal(lost_all(), 0);
 }
 
 /* A thread ends without a look, or another thread enters the ring. */
@@ -435,12 +465,143 @@ static void test_killed_in_wait(void **state)
 	assert_int_equal(ops_counted(OP_GETEVENTS, NULL).count, 0);
 }
 
+/* A thread waits in its ring for long, or has entered it for the first time. Another ring does not
+ * take the place. When the thread is in user space for long, another ring does. */
+static void test_place_of_a_waiting_thread(void **state)
+{
+	struct io_ring_ctx second = { .rings = &shared };
+
+	(void)state;
+	start(true);
+	tick(LONG_NS);
+	submit(&a);
+	cpu_is(2, &other);
+	b.ctx = c.ctx = &second;
+	submit(&c);
+	uring_complete(&c, SIZE);
+	sys_exit(1);
+	assert_int_equal(live.unreaped, 1);
+	cpu_is(1, &task);
+	uring_wait(&uring);
+	tick(LONG_NS);
+	cpu_is(2, &other);
+	submit(&c);
+	uring_complete(&c, SIZE);
+	sys_exit(1);
+	assert_int_equal(live.unreaped, 2);
+	completes(&a);
+	assert_int_equal(live.unreaped, 2);
+	cpu_is(1, &task);
+	sys_exit(1);
+	tick(LONG_NS);
+	cpu_is(2, &other);
+	submit(&b);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 3);
+	uring_complete(&b, SIZE);
+	assert_int_equal(live.unreaped, 2);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* Current submits @r, and reads a tail that is lower by @races. */
+static void submit_in_race(struct io_kiocb *r, u32 races)
+{
+	uring.cached_cq_tail -= races;
+	submit(r);
+	uring.cached_cq_tail += races;
+}
+
+/* Workers complete requests after a thread has read the tail, before the thread uses it. Nothing is
+ * taken by this, and positions stay right. */
+static void test_tail_read_early(void **state)
+{
+	(void)state;
+	for (u32 races = 1; races <= 2; races++) {
+		start(true);
+		submit(&a);
+		uring_submit(&b);
+		uring_submit(&c);
+		sys_exit(3);
+		completes(&a);
+		takes(1);
+		submit(&a);
+		assert_int_equal(ops_counted(OP_URING, NULL).count, 1);
+		sys_exit(1);
+		completes(&b);
+		completes(&c);
+		submit_in_race(&b, races);
+		assert_int_equal(ops_counted(OP_URING, NULL).count, 1);
+		sys_exit(1);
+		completes(&a);
+		takes(2);
+		submit(&a);
+		assert_int_equal(ops_counted(OP_URING, NULL).count, 3);
+		sys_exit(1);
+		takes(1);
+		submit(&c);
+		assert_int_equal(ops_counted(OP_URING, NULL).count, 4);
+		assert_int_equal(lost_all(), 0);
+	}
+}
+
+/* A completion is in the tail that a thread reads, and is counted once more by its event. The next
+ * but one entry has the right tail again. */
+static void test_tail_counted_twice(void **state)
+{
+	(void)state;
+	start(true);
+	submit(&a);
+	uring_submit(&b);
+	sys_exit(2);
+	completes(&a);
+	uring.cached_cq_tail++; /* b, before its event */
+	submit(&c);
+	sys_exit(1);
+	uring_complete(&b, SIZE);
+	for (int i = 0; i < 2; i++) {
+		sys_enter(ENTER, 5, 0, 1, 1);
+		uring_wait(&uring);
+		sys_exit(0);
+		assert_int_equal(ops_counted(OP_URING, NULL).count, 0);
+	}
+	completes(&c);
+	takes(3);
+	submit(&a);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 3);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* In a ring with completions of 16 and 32 bytes, one of 32 bytes takes two places. */
+static void test_completions_of_two_sizes(void **state)
+{
+	(void)state;
+	start(true);
+	uring.flags = CQE_MIXED;
+	submit(&a);
+	uring_submit(&b);
+	uring_submit(&c);
+	sys_exit(3);
+	uring.cached_cq_tail++;
+	completes(&a);
+	completes(&b);
+	uring.cached_cq_tail++;
+	completes(&c);
+	for (int i = 1; i <= 3; i++) {
+		takes(i == 2 ? 1 : 2);
+		submit(&a);
+		assert_int_equal(ops_counted(OP_URING, NULL).count, i);
+		completes(&a);
+		sys_exit(1);
+	}
+	assert_int_equal(lost_all(), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_taken, machine_stop),
 		cmocka_unit_test_teardown(test_some, machine_stop),
 		cmocka_unit_test_teardown(test_taken_in_user_space, machine_stop),
+		cmocka_unit_test_teardown(test_call_without_ring, machine_stop),
 		cmocka_unit_test_teardown(test_ends, machine_stop),
 		cmocka_unit_test_teardown(test_not_followed, machine_stop),
 		cmocka_unit_test_teardown(test_polled_at_former_address, machine_stop),
@@ -451,6 +612,10 @@ int main(void)
 		cmocka_unit_test_teardown(test_waits, machine_stop),
 		cmocka_unit_test_teardown(test_waits_for_nothing, machine_stop),
 		cmocka_unit_test_teardown(test_killed_in_wait, machine_stop),
+		cmocka_unit_test_teardown(test_place_of_a_waiting_thread, machine_stop),
+		cmocka_unit_test_teardown(test_tail_read_early, machine_stop),
+		cmocka_unit_test_teardown(test_tail_counted_twice, machine_stop),
+		cmocka_unit_test_teardown(test_completions_of_two_sizes, machine_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
