@@ -77,6 +77,29 @@ static uint64_t bucket_middle(unsigned int b, uint64_t max_ns)
 	return low + (end - low) / 2;
 }
 
+void hist_scale(struct hist *h, uint64_t n, uint64_t longest)
+{
+	double carry = 0.5, scale; /* of rounding: the last part is rounded to the whole */
+	uint64_t all = 0, left;
+	unsigned short out = 0;
+
+	for (unsigned int i = 0; i < h->n; i++)
+		all += h->bins[i].count;
+	left = all > longest ? all - longest : 0;
+	scale = left && n > longest ? (double)(n - longest) / left : 0;
+	for (unsigned int i = 0; i < h->n; i++) {
+		uint64_t part = h->bins[i].count < left ? h->bins[i].count : left, scaled;
+
+		scaled = part * scale + carry;
+		carry += part * scale - scaled;
+		left -= part;
+		h->bins[i].count += scaled - part;
+		if (h->bins[i].count)
+			h->bins[out++] = h->bins[i];
+	}
+	h->n = out;
+}
+
 uint64_t hist_percentile(const struct hist *h, double pct, uint64_t max_ns)
 {
 	uint64_t n = 0, seen = 0, rank, middle;

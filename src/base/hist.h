@@ -22,6 +22,10 @@ struct hist {
 /* Adds @count values to @bucket. Returns 0 or -ENOMEM. */
 int hist_add(struct hist *h, unsigned int bucket, uint64_t count);
 
+/* Scales counts in proportion, but those of the @longest longest values, so that all add up to @n.
+ */
+void hist_scale(struct hist *h, uint64_t n, uint64_t longest);
+
 /* Adds all of @more. Returns 0 or -ENOMEM. */
 int hist_merge(struct hist *h, const struct hist *more);
 

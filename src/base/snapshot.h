@@ -41,6 +41,7 @@ struct op_row {
 	unsigned int missing_layers;
 	unsigned int kinds; /* of several operations: set of 1 << enum op_kind; else 0 */
 	bool contained;     /* after container_rows(): see container_of_row() */
+	uint64_t certain;   /* by stack: of .count, those that are counted, not estimated; else 0 */
 	uint64_t thread_ns; /* only of several operations: see breakdown_thread_ns() */
 	uint64_t pseudo_ns; /* likewise: the part of thread_ns on pseudo file systems */
 	struct access_pattern *pattern; /* of reads or writes of a file; NULL: not known. Owned */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hist.h"
+#include "base/list.h"
 #include "base/rows.h"
 #include "base/snapshot.h"
 #include "base/stacks.h"
@@ -104,6 +106,122 @@ static int stacks_key(struct stacks *s, enum by_key by)
 	return err;
 }
 
+/* A kind of operation on a file system type. */
+struct group {
+	unsigned long long fs;
+	unsigned int op;
+	uint64_t counted;       /* operations */
+	uint64_t certain;       /* of them, those whose stack had to be taken */
+	uint64_t drawn;         /* estimated from the stacks that were drawn */
+	double carry;           /* of rounding */
+	uint64_t n;             /* operations of its rows, once they are scaled */
+	struct op_row *largest; /* the row with most of them */
+};
+
+struct groups {
+	struct group *list;
+	size_t n, cap;
+};
+
+/* The group of @r, or NULL if memory is out. */
+static struct group *group_of(struct groups *all, const struct op_row *r)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->list[i].op == r->key.op && all->list[i].fs == r->key.fs)
+			return &all->list[i];
+	if (list_reserve((void **)&all->list, &all->cap, all->n, sizeof(*all->list)))
+		return NULL;
+	all->list[all->n] = (struct group){ .fs = r->key.fs, .op = r->key.op, .carry = 0.5 };
+	return &all->list[all->n++];
+}
+
+/* Adds up the rows that were counted, and those by stack. Returns 0 or -ENOMEM. */
+static int groups_sum(struct groups *all, const struct snapshot *counted, const struct stacks *s)
+{
+	struct group *g = NULL;
+
+	for (size_t i = 0; i < counted->n_ops; i++) {
+		if (!has_stacks(&counted->ops[i]))
+			continue;
+		g = group_of(all, &counted->ops[i]);
+		if (!g)
+			return -ENOMEM;
+		g->counted += counted->ops[i].count;
+	}
+	for (size_t i = 0; i < s->n_ops; i++) {
+		g = group_of(all, &s->ops[i]);
+		if (!g)
+			return -ENOMEM;
+		g->certain += s->ops[i].certain;
+		g->drawn += s->ops[i].count - s->ops[i].certain;
+	}
+	return 0;
+}
+
+/* A recording may have any number. */
+static uint64_t scaled(uint64_t n, double scale)
+{
+	const double most = 1e18;
+
+	return n * scale < most ? (uint64_t)(n * scale) : (uint64_t)most;
+}
+
+/* Sets the number of operations of @r, at least 1; what goes with the number follows it. */
+static void row_set(struct op_row *r, uint64_t n)
+{
+	double scale = (double)n / r->count;
+
+	r->errors = scaled(r->errors, scale);
+	r->io_errors = scaled(r->io_errors, scale);
+	r->bytes = scaled(r->bytes, scale);
+	r->device_bytes = scaled(r->device_bytes, scale);
+	r->count = n;
+	hist_scale(&r->hist, n, r->certain);
+}
+
+static void row_scale(struct group *g, struct op_row *r)
+{
+	uint64_t drawn = r->count - r->certain, n;
+	double x = g->carry;
+
+	if (!r->count)
+		return;
+	if (g->counted > g->certain)
+		x += drawn * ((double)(g->counted - g->certain) / g->drawn);
+	n = drawn && x > 0 ? scaled(1, x) : 0;
+	n += !n && !r->certain;
+	g->carry = x - n;
+	row_set(r, r->certain + n);
+	g->n += r->count;
+	if (!g->largest || r->count > g->largest->count)
+		g->largest = r;
+}
+
+/*
+ * Brings the estimated numbers of each kind of operation on a file system type to the number that
+ * was counted, in proportion (a ratio estimate): one stack drawn of short operations can stand for
+ * more than there were. Operations whose stack had to be taken are counted, and stay. So do times,
+ * which the drawing estimates best. If stacks were lost, the numbers of other callers do not grow.
+ */
+static int numbers_scale(struct stacks *s, const struct snapshot *counted)
+{
+	bool grow = !s->lost && !s->dropped;
+	struct groups all = {};
+	int err = groups_sum(&all, counted, s);
+
+	for (size_t i = 0; i < s->n_ops && !err; i++) {
+		struct group *g = group_of(&all, &s->ops[i]);
+
+		if (g->drawn && g->counted && (grow || g->certain + g->drawn > g->counted))
+			row_scale(g, &s->ops[i]);
+	}
+	for (struct group *g = all.list; g < all.list + all.n && !err; g++)
+		if (g->n > g->counted && g->largest->count > g->n - g->counted)
+			row_set(g->largest, g->largest->count - (g->n - g->counted));
+	free(all.list);
+	return err;
+}
+
 int stack_join(struct snapshot *sn, enum by_key by)
 {
 	struct snapshot old = { .ops = sn->ops, .n_ops = sn->n_ops };
@@ -118,7 +236,8 @@ int stack_join(struct snapshot *sn, enum by_key by)
 		sn->ops = old.ops;
 		return -ENOMEM;
 	}
-	err = stacks_key(s, by);
+	err = s->sampled ? numbers_scale(s, &old) : 0;
+	err = err ? err : stacks_key(s, by);
 	for (size_t i = 0; i < old.n_ops && !err; i++) {
 		if (has_stacks(&old.ops[i]))
 			continue;

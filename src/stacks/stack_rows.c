@@ -148,6 +148,7 @@ int stack_rows_sum(struct stack_rows *r, const struct sent_stack *s, const struc
 		strncpy(row->fs, fs, sizeof(row->fs) - 1);
 	sums_of(s, scale, &r->carry, &sums);
 	op_row_add(row, &sums);
+	row->certain += scale <= 1;
 	row->max_ns = row->max_ns > s->total_ns ? row->max_ns : s->total_ns;
 	return hist_add(&row->hist, hist_bucket(s->total_ns), sums.count);
 }

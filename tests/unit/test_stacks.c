@@ -947,6 +947,45 @@ static void rows_by_function(void **state)
 	free(r);
 }
 
+/* Rows by caller of @counted writes: 5 of function 1 are certain; two stacks of it and one of
+ * function 2 were drawn, which stand for 100 writes each. @lost stacks found no room. */
+static void drawn_numbers(uint64_t counted, uint64_t lost, uint64_t first, uint64_t second)
+{
+	unsigned int number;
+	struct stack_rows *r = calloc(1, sizeof(*r));
+	struct snapshot sn = { .ops = calloc(1, sizeof(*sn.ops)), .n_ops = 1 };
+	const struct op_row *row;
+	struct sent_stack s;
+
+	for (int i = 0; i < 8; i++) {
+		s = i < 5 ? op(1, 1000, 0) : op(i < 7 ? 1 : 2, 100, 10000);
+		assert_int_equal(stack_rows_add(r, &s, "ext4", &number), 0);
+	}
+	sn.ops[0] = (struct op_row){ .key = { .op = OP_WRITE, .fs = 77 }, .count = counted };
+	sn.stacks = taken(r);
+	sn.stacks->lost = lost;
+	assert_int_equal(stack_join(&sn, BY_LINE), 0);
+	row = row_of(&sn, "save_rows (store.c:10)");
+	assert_int_equal(row->count, first);
+	assert_int_equal(row->total_ns, 5 * 1000 + 200 * 100);
+	assert_in_range(row->bytes, first * 4096 - 1, first * 4096);
+	assert_int_equal(hist_percentile(&row->hist, 100, row->max_ns), 1000);
+	assert_int_equal(row_of(&sn, "save_index (store.c:20)")->count, second);
+	snapshot_free(&sn);
+	stack_rows_done(r);
+	free(r);
+}
+
+static void drawn_numbers_are_those_counted(void **state)
+{
+	(void)state;
+	drawn_numbers(68, 0, 5 + 42, 21);
+	drawn_numbers(5 + 3 * 331, 0, 5 + 662, 331);
+	drawn_numbers(5 + 3 * 331, 7, 5 + 200, 100); /* some of them have no stack */
+	drawn_numbers(68, 7, 5 + 42, 21);
+	drawn_numbers(6, 0, 5, 1); /* rows have an operation each at least */
+}
+
 /* Samples drawn with the probability total / threshold give the sums of all, within the error that
  * is told. */
 static void samples_have_no_bias(void **state)
@@ -1596,6 +1635,7 @@ int main(void)
 		cmocka_unit_test(own_code_is_known),
 		cmocka_unit_test(a_pool_worker_has_no_caller),
 		cmocka_unit_test(rows_by_function),
+		cmocka_unit_test(drawn_numbers_are_those_counted),
 		cmocka_unit_test(rows_by_long_stacks),
 		cmocka_unit_test(samples_have_no_bias),
 		cmocka_unit_test(text_of_stacks),
