@@ -657,7 +657,8 @@ struct unwind_python {
 };
 
 /* The table of a file in the array of rows. Programs make an entry without a number when they meet
- * the file; then user space alone writes it. */
+ * the file; then user space alone writes it. It removes the entry, and waits until no program can
+ * have found it, before it gives the rows to another file. */
 struct unwind_file {
 	unsigned int number;   /* 0: its table is not ready */
 	unsigned int first, n; /* rows; n 0: the file has none */

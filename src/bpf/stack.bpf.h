@@ -101,13 +101,18 @@ static __always_inline u32 stack_walk_find(struct stack_walk *w, u64 ip)
 		return STACK_WHOLE;
 	}
 	file = bpf_map_lookup_elem(&unwind_files, &w->key);
-	if (!file || !file->number) {
-		if (!file)
-			stack_walk_tell(w);
+	if (file) {
+		w->file = *file;
+		/* the kernel may have used the entry again, for another file, before or during the
+		 * copy: then it is not found again with this number */
+		file = bpf_map_lookup_elem(&unwind_files, &w->key);
+	} else {
+		stack_walk_tell(w);
+	}
+	if (!file || !file->number || file->number != w->file.number) {
 		w->len = 0;
 		return STACK_NOT_READY;
 	}
-	w->file = *file;
 	return STACK_WHOLE;
 }
 

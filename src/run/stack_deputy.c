@@ -93,16 +93,29 @@ static bool write_all(int fd, const void *from, size_t len)
 	return true;
 }
 
-/* Reads the file @fd, which is closed, or an error. Gives it a number. */
+/* Returns the number of the file that was read, or 0. */
+static unsigned int number_of(const struct files *files, const struct unwind_key *key)
+{
+	for (unsigned int i = 1; i <= files->n; i++)
+		if (files->keys[i].ino == key->ino && files->keys[i].dev == key->dev &&
+		    files->keys[i].generation == key->generation)
+			return i;
+	return 0;
+}
+
+/* Reads the file @fd, which is closed, or an error. Gives it a number, or the one that it had: a
+ * file whose rows had to leave comes back, and stacks have its number. */
 static void file_read(struct files *files, int fd, struct answer *a, struct unwind_table *t)
 {
+	unsigned int number = number_of(files, &a->key);
+
 	a->state = fd == -ESTALE ? STACK_FILE_GONE : STACK_FILE_REFUSED;
-	if (fd == -ESTALE || files->n + 1 >= STACK_FILES) {
+	if (fd == -ESTALE || (!number && files->n + 1 >= STACK_FILES)) {
 		if (fd >= 0)
 			close(fd);
 		return;
 	}
-	a->number = ++files->n;
+	a->number = number ? number : ++files->n;
 	files->keys[a->number] = a->key;
 	if (fd < 0)
 		return;
@@ -110,7 +123,10 @@ static void file_read(struct files *files, int fd, struct answer *a, struct unwi
 		a->state = STACK_FILE_READ;
 	a->n = t->n;
 	python_file_find(fd, &a->python);
-	files->at[a->number] = frame_file_open(fd, a->path);
+	if (files->at[a->number])
+		close(fd);
+	else
+		files->at[a->number] = frame_file_open(fd, a->path);
 }
 
 /* Answers to @to. */
@@ -140,20 +156,11 @@ struct reading {
 };
 
 /* Each file has one table, whichever process or program has mapped it. */
-static bool is_read(const struct files *files, const struct unwind_key *key)
-{
-	for (unsigned int i = 1; i <= files->n; i++)
-		if (files->keys[i].ino == key->ino && files->keys[i].dev == key->dev &&
-		    files->keys[i].generation == key->generation)
-			return true;
-	return false;
-}
-
 static bool file_early(struct reading *r, const struct unwind_key *key, int fd, const char *path)
 {
 	struct answer a = { .key = *key };
 
-	if (is_read(r->files, key)) {
+	if (number_of(r->files, key)) {
 		if (fd >= 0)
 			close(fd);
 		return true;

@@ -301,12 +301,15 @@ static int ring_record(void *ctx, void *data, size_t len)
 /* A stack, or a part of one, or a file that a stack has met. */
 static int stack_record(void *ctx, void *data, size_t len)
 {
-	const struct session_stacks *to = ((struct session *)ctx)->on_stacks;
+	struct session *s = ctx;
+	const struct session_stacks *to = s->on_stacks;
 	const struct sent_stack *stack = data;
 	const struct sent_stack_file *file = data;
 
 	if (!to)
 		return 0;
+	if (len >= sizeof(*stack) && (stack->what == SENT_STACK || stack->what == SENT_SUBMISSION))
+		unwind_use(&s->unwind, stack);
 	if (len >= sizeof(*stack) && stack->what == SENT_STACK)
 		to->stack(to->arg, stack);
 	else if (len >= sizeof(*stack) && stack->what == SENT_SUBMISSION)
@@ -483,8 +486,8 @@ static int session_start(struct session *s, struct reason *why)
 	if (state_layout_init(&s->layout, s->trace->obj, &conf))
 		return reason_set(why, EXIT_FAILED,
 				  "cannot find the states of threads in the BPF programs");
-	if (s->conf.stacks &&
-	    (stacks_check(s->trace, why) || unwind_open(&s->unwind, s->trace, why)))
+	if (s->conf.stacks && (stacks_check(s->trace, why) ||
+			       unwind_open(&s->unwind, s->trace, &s->drain.grace, why)))
 		return -1;
 	if (cells_open(s, &conf, why) || rings_open(s, why) || streams_open(s, &conf, why) ||
 	    drain_start(s, why))

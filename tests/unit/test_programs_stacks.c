@@ -176,6 +176,61 @@ static void test_rows(void **state)
 		assert_int_equal(s->strata[st], 0);
 }
 
+/* What user space and the kernel do while a program reads the entry of a file. */
+static void entry_is_removed(void)
+{
+	struct unwind_key key = { .ino = 19, .dev = program.inode.i_sb->s_dev };
+
+	assert_int_equal(bpf_map_delete_elem(&unwind_files, &key), 0);
+}
+
+static void entry_is_of_a_new_file(void)
+{
+	struct unwind_key key = { .ino = 19, .dev = program.inode.i_sb->s_dev };
+	struct unwind_file f = {};
+
+	bpf_map_update_elem(&unwind_files, &key, &f, 0);
+}
+
+static void entry_was_of_another_file(void)
+{
+	struct unwind_key key = { .ino = 19, .dev = program.inode.i_sb->s_dev };
+	struct unwind_file f = { .number = NUMBER + 1, .first = 3, .n = 4 };
+
+	bpf_map_update_elem(&unwind_files, &key, &f, 0);
+}
+
+static void (*after_the_copy)(void);
+
+static void before_the_copy(void)
+{
+	map_of(&unwind_files)->before_lookup = after_the_copy;
+}
+
+/* A file leaves while a program copies its entry: the copy may have parts of two entries, so the
+ * stack ends there. No other frame is named. */
+static void test_file_leaves(void **state)
+{
+	void (*const cases[])(void) = { entry_is_removed, entry_is_of_a_new_file,
+					entry_was_of_another_file };
+
+	(void)state;
+	for (u32 i = 0; i < 3; i++) {
+		start();
+		file_known(1);
+		row(0, IN_FILE + 0x100, UNWIND_LAST, 0, 0);
+		after_the_copy = cases[i];
+		map_of(&unwind_files)->before_lookup = before_the_copy;
+		reads(5);
+		assert_int_equal(last_stack(1)->end, STACK_NOT_READY);
+		assert_int_equal(last_stack(1)->n, 0);
+		assert_null(map_of(&unwind_files)->before_lookup);
+		file_known(1);
+		reads(5);
+		assert_int_equal(last_stack(2)->end, STACK_WHOLE);
+	}
+}
+
 /* Where no rule is known, there is no caller. */
 static void test_no_rule(void **state)
 {
@@ -778,6 +833,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_new_file, machine_stop),
 		cmocka_unit_test_teardown(test_rows, machine_stop),
+		cmocka_unit_test_teardown(test_file_leaves, machine_stop),
 		cmocka_unit_test_teardown(test_no_rule, machine_stop),
 		cmocka_unit_test_teardown(test_frame_pointers, machine_stop),
 		cmocka_unit_test_teardown(test_other_ends, machine_stop),

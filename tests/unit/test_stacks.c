@@ -590,7 +590,7 @@ static void the_deputy(void **state)
 	struct sent_stack_file of = own_code(), gone = of;
 	struct stack_deputy d;
 	struct frame_name name;
-	unsigned int first;
+	unsigned int first, number;
 	struct got got = {};
 
 	(void)state;
@@ -602,7 +602,8 @@ static void the_deputy(void **state)
 	assert_int_equal(stack_deputy_ask(&d, &of), 0);
 	tables_wait(&d, &got, first + 1);
 	assert_int_equal(got.table.state, STACK_FILE_READ);
-	assert_int_equal(got.table.number, first + 1);
+	number = got.table.number;
+	assert_int_equal(number, first + 1);
 	assert_int_equal(got.rule, UNWIND_SP);
 	assert_memory_equal(&got.table.key, &of.key, sizeof(of.key));
 	assert_non_null(strstr(got.table.path, "test_stacks"));
@@ -616,14 +617,18 @@ static void the_deputy(void **state)
 	assert_in_range(name.line, 20, 60);
 	assert_int_equal(stack_deputy_name(&d, STACK_FRAME(1009ULL, 5), &name, on_table, &got), 0);
 	assert_string_equal(name.function, "");
+	assert_int_equal(stack_deputy_ask(&d, &of), 0); /* its rows have left */
+	tables_wait(&d, &got, first + 2);
+	assert_int_equal(got.table.number, number);
+	assert_int_equal(got.rule, UNWIND_SP);
 	gone.start += 4096;
 	assert_int_equal(stack_deputy_ask(&d, &gone), 0);
-	tables_wait(&d, &got, first + 2);
+	tables_wait(&d, &got, first + 3);
 	assert_int_equal(got.table.state, STACK_FILE_GONE);
 	gone = of;
 	gone.key.ino++; /* another file is there */
 	assert_int_equal(stack_deputy_ask(&d, &gone), 0);
-	tables_wait(&d, &got, first + 3);
+	tables_wait(&d, &got, first + 4);
 	assert_int_equal(got.table.state, STACK_FILE_GONE);
 	assert_int_equal(got.table.number, 0);
 	stack_deputy_end(&d);

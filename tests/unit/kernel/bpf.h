@@ -56,7 +56,9 @@ struct kmap {
 	char *array;
 	unsigned int
 		refusals; /* so many updates that would insert fail, as if the kernel refused */
-	void (*before_update)(void); /* what another CPU does before the next one, if anything */
+	/* what another CPU does before the next one, if anything */
+	void (*before_update)(void);
+	void (*before_lookup)(void);
 };
 
 static struct kmap kmaps[64];
@@ -115,9 +117,13 @@ static struct entry *entry_find(struct kmap *m, const void *key)
 static void *bpf_map_lookup_elem(const void *map, const void *key)
 {
 	struct kmap *m = map_of(map);
+	void (*before)(void) = m->before_lookup;
 	unsigned int i;
 	struct entry *e;
 
+	m->before_lookup = NULL;
+	if (before)
+		before();
 	if (m->array) {
 		memcpy(&i, key, sizeof(i));
 		return i < m->max ? m->array + (size_t)i * m->value_size : NULL;
