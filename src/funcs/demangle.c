@@ -15,7 +15,8 @@ struct text {
 };
 
 /* A short name may repeat its parts so often that its text has no end in practice. The only way out
- * of libiberty is a jump. It holds no memory here. */
+ * of libiberty is a jump. It holds no memory here, except that of one identifier in a name of Rust
+ * that is not ASCII. */
 static void text_add(const char *part, size_t len, void *arg)
 {
 	struct text *t = arg;
@@ -24,6 +25,7 @@ static void text_add(const char *part, size_t len, void *arg)
 		longjmp(t->too_long, 1);
 	memcpy(t->buf + t->len, part, len);
 	t->len += len;
+	t->buf[t->len] = '\0';
 }
 
 bool demangle(const char *name, bool parameters, char buf[DEMANGLED_LEN])
@@ -41,4 +43,16 @@ bool demangle(const char *name, bool parameters, char buf[DEMANGLED_LEN])
 		return false;
 	buf[t.len] = '\0';
 	return true;
+}
+
+bool demangle_rust(const char *name, char buf[DEMANGLED_LEN])
+{
+	struct text t = { .buf = buf };
+
+	if (strncmp(name, "_R", 2) || strnlen(name, MANGLED_LEN) == MANGLED_LEN)
+		return false;
+	buf[0] = '\0';
+	if (setjmp(t.too_long))
+		return *buf;
+	return rust_demangle_callback(name, DMGL_NO_OPTS, text_add, &t) && *buf;
 }

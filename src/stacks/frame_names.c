@@ -12,7 +12,6 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
-#include <libiberty/demangle.h>
 
 #include "funcs/demangle.h"
 #include "stacks/debug_link.h"
@@ -148,12 +147,10 @@ static void text_set(char to[FRAME_TEXT], const char *text)
 
 static void name_set(char name[FRAME_TEXT], const char *symbol)
 {
-	char text[DEMANGLED_LEN], *rust = NULL;
+	char text[DEMANGLED_LEN];
 
-	if (!strncmp(symbol, "_R", 2) && strlen(symbol) < FRAME_TEXT)
-		rust = rust_demangle(symbol, DMGL_NO_OPTS);
-	text_set(name, rust ? rust : demangle(symbol, false, text) ? text : symbol);
-	free(rust);
+	text_set(name,
+		 demangle_rust(symbol, text) || demangle(symbol, false, text) ? text : symbol);
 	hash_cut(name);
 	name[strcspn(name, "@")] = '\0'; /* the version of a symbol */
 }

@@ -160,6 +160,36 @@ static void names_of_cpp(void **state)
 	assert_false(demangle(name, true, buf));
 }
 
+static void names_of_rust(void **state)
+{
+	static const char *const others[] = { "", "_R", "_Rx", "main", "_ZN1a1bE", "_RNvC1a" };
+	static const char digits[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char buf[DEMANGLED_LEN], name[DEMANGLED_LEN] = "_RIC1aTuuE";
+	size_t at = 4, next;
+
+	(void)state;
+	assert_true(demangle_rust("_RNvC7mycrate3run", buf));
+	assert_string_equal(buf, "mycrate::run");
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_false(demangle_rust(others[i], buf));
+	/* each parameter is twice the one before: the whole name has 2^31 parts, and is cut */
+	for (int i = 0; i < 30; i++) {
+		char number[] = { digits[(at - 1) / 62], digits[(at - 1) % 62], '\0' };
+
+		next = strlen(name) - 2;
+		snprintf(name + strlen(name), 16, "TB%s_B%s_E", number, number);
+		at = next;
+	}
+	strcat(name, "E");
+	assert_true(demangle_rust(name, buf));
+	assert_true(strlen(buf) > DEMANGLED_LEN / 2);
+	assert_memory_equal(buf, "a::<((), ()), (((), ())", 22);
+	memset(name, 'T', sizeof(name) - 1);
+	memcpy(name, "_RIC1a", 6);
+	assert_false(demangle_rust(name, buf));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +198,7 @@ int main(void)
 		cmocka_unit_test(long_names_are_whole),
 		cmocka_unit_test(some_returns_are_not_probed),
 		cmocka_unit_test(names_of_cpp),
+		cmocka_unit_test(names_of_rust),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
