@@ -741,10 +741,10 @@ uint64_t explain_by(const struct scan_item *item)
 /* "waiting for a lock that hog had" */
 static void put_by(FILE *f, const struct scan *s, const struct scan_value *v)
 {
-	char limit[LIMIT_TEXT];
+	char limit[LIMIT_TEXT_RAW];
 
 	if (v->who == WHO_LIMIT) {
-		limit_text(limit, limit_of_id(v->by), catalog_limit(&s->rec->catalog, v->by));
+		limit_text_raw(limit, limit_of_id(v->by), catalog_limit(&s->rec->catalog, v->by));
 		fprintf(f, "waiting %s %s", who_before(v->who), limit);
 		return;
 	}

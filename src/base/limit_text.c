@@ -64,23 +64,29 @@ static const char *limit_before(enum io_limit limit)
 	}
 }
 
-void limit_text(char dst[LIMIT_TEXT], enum io_limit limit, const char *found)
+void limit_text_raw(char dst[LIMIT_TEXT_RAW], enum io_limit limit, const char *found)
 {
 	const char *tab = found ? strchr(found, '\t') : NULL, *name = limit_known(limit);
-	char words[WORDS] = "", safe[TEXT_SAFE_CAP(WORDS)] = "", group[TEXT_SAFE_CAP(GROUP)] = "";
+	const char *group = tab ? tab + 1 : "";
+	char words[WORDS] = "";
 
-	name = name ? name : "?";
 	if (!tab && limit == LIMIT_IO_MAX) {
-		snprintf(dst, LIMIT_TEXT, "a limit of its cgroup (io.max or blkio.throttle)");
+		snprintf(dst, LIMIT_TEXT_RAW, "a limit of its cgroup (io.max or blkio.throttle)");
 		return;
 	}
-	if (tab) {
+	if (tab)
 		value_text(words, found, tab - found);
-		text_safe_n(safe, sizeof(safe), words, strlen(words));
-		text_safe_n(group, sizeof(group), tab + 1, strnlen(tab + 1, GROUP));
-	}
-	snprintf(dst, LIMIT_TEXT, "%s%s%s%s%.600s (%s)", limit_before(limit),
-		 *group ? " of cgroup " : "", group, *safe ? ": " : "", safe, name);
+	snprintf(dst, LIMIT_TEXT_RAW, "%s%s%.*s%s%s (%s)", limit_before(limit),
+		 *group ? " of cgroup " : "", GROUP, group, *words ? ": " : "", words,
+		 name ? name : "?");
+}
+
+void limit_text(char dst[LIMIT_TEXT], enum io_limit limit, const char *found)
+{
+	char raw[LIMIT_TEXT_RAW];
+
+	limit_text_raw(raw, limit, found);
+	text_safe(dst, LIMIT_TEXT, raw);
 }
 
 void json_put_limit(struct json *j, enum io_limit limit, const char *found)

@@ -5,14 +5,16 @@
 
 #include <stddef.h>
 
+#include "base/text.h"
 #include "event.h"
 
 struct json;
 
-enum { LIMIT_TEXT = 1024 };
+enum { LIMIT_TEXT_RAW = 1024, LIMIT_TEXT = TEXT_SAFE_CAP(LIMIT_TEXT_RAW) };
 
 /* "the limit of cgroup /x: 1.00 MiB/s of writes on sda (io.max)". @found: as in limits.h; NULL: not
- * known. The text is safe. */
+ * known. The text is raw; with limit_text(), safe. */
+void limit_text_raw(char dst[LIMIT_TEXT_RAW], enum io_limit limit, const char *found);
 void limit_text(char dst[LIMIT_TEXT], enum io_limit limit, const char *found);
 
 /* Member "limit" of somebody; null: not WHO_LIMIT. */

@@ -18,6 +18,7 @@
 #include "analyse/explain_scan.h"
 #include "base/reason.h"
 #include "host/devices.h"
+#include "host/limits.h"
 #include "show/explain.h"
 
 enum { OPS = 20011, RECORDINGS = 20 };
@@ -724,6 +725,54 @@ static void flushes_have_no_offset(void **state)
 	fclose(f);
 }
 
+/* systemd's names of cgroups have backslashes, which a terminal gets twice, and JSON once. */
+static void a_limit_is_named(void **state)
+{
+	static const char limit[] = "sda wbps=1048576\t/a\\x2db";
+	struct stored_name n = { .type = NAME_LIMIT,
+				 .id = limit_id(101, LIMIT_WRITES, LIMIT_IO_MAX),
+				 .text_len = sizeof(limit) - 1 };
+	struct writer w = {};
+	struct explain_conf conf;
+	FILE *f = tmpfile();
+	struct explain e;
+	char *line;
+
+	(void)state;
+	assert_int_equal(writer_begin(&w, fileno(f), planted_header), 0);
+	planted_names(&w);
+	writer_name(&w, &n, limit);
+	for (uint64_t i = 0; i < 2003; i++) {
+		bool waits = i * 7919 % 19 == 0;
+		struct stored_op op = { .start_ns = 2000000 + 1000000 * i,
+					.owner = 1 + i % 3,
+					.file = 1 + i % 7,
+					.kind = OP_WRITE,
+					.who = waits ? WHO_LIMIT : WHO_NONE,
+					.who_ns = waits ? 900000 : 0,
+					.who_thread = waits ? 1 + i % 3 : 0,
+					.who_limit = waits ? n.id : 0 };
+
+		op.strata[ST_THROTTLE] = op.who_ns;
+		op.strata[ST_SYSCALL] = 80000 + i % 17;
+		writer_op(&w, &op);
+	}
+	writer_close(&w);
+	while (!writer_end(&w, "{\"duration_ns\":3000000000}"))
+		;
+	writer_done(&w);
+	assert_int_equal(ask(f, "write>500us", &e, &conf), 0);
+	line = shown_in_line(&e, &conf);
+	assert_non_null(strstr(line, "waiting for the limit of cgroup /a\\\\x2db: 1.00 MiB/s of "
+				     "writes on sda (io.max)"));
+	assert_non_null(strstr(line, "\"text\":\"waiting for the limit of cgroup /a\\\\x2db: 1.00 "
+				     "MiB/s of writes on sda (io.max)\""));
+	assert_null(strstr(line, "\\\\\\"));
+	free(line);
+	explain_done(&e);
+	fclose(f);
+}
+
 static void conditions_are_parsed(void **state)
 {
 	static const char *const wrong[][2] = {
@@ -821,6 +870,7 @@ int main(void)
 		cmocka_unit_test(incidents_are_described),
 		cmocka_unit_test(coincidences_are_no_causes),
 		cmocka_unit_test(flushes_have_no_offset),
+		cmocka_unit_test(a_limit_is_named),
 		cmocka_unit_test(conditions_are_parsed),
 		cmocka_unit_test(slow_ones_are_counted),
 	};

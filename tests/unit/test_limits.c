@@ -226,6 +226,10 @@ static void a_damaged_text_is_told_as_far_as_possible(void **state)
 	longest[2048] = '\t';
 	limit_text(said, LIMIT_N, longest);
 	assert_true(strlen(said) < LIMIT_TEXT);
+	/* neither a character nor an escape is cut, and the limit's name is not */
+	memset(longest + 2049, '\002', 300);
+	limit_text(said, LIMIT_IO_MAX, longest);
+	assert_string_equal(said + strlen(said) - 13, "\\x01 (io.max)");
 	limit_text(said, LIMIT_WBT, "no tab");
 	assert_string_equal(said, "writes in progress, few so that reads are fast (wbt)");
 }
