@@ -252,6 +252,8 @@ struct missing {
 				      known, or NULL */
 	const char *minor_faults;  /* why faults that found their page are not counted */
 	const char *pages;         /* why pages of zram, brd and pmem are not counted, or NULL */
+	const char *paths;         /* why filters by file leave out calls by absolute path, or
+				    * NULL: they do not, or are not used */
 };
 
 /* The number of losses, names included. Operations that began before tracing are not lost. */

@@ -165,13 +165,13 @@ static void put_mounts(struct json *j)
 	mounts_free(&mounts);
 }
 
-const char *const header_missing_names[MISSING_IN_N] = { "requests", "uring", "aio", "fault",
-							 "pages" };
+const char *const header_missing_names[MISSING_IN_N] = { "requests", "uring", "aio",
+							 "fault",    "pages", "paths" };
 
 static void put_missing(struct json *j, const struct missing *m)
 {
-	const char *const kinds[MISSING_IN_N] = { m->requests, m->uring, m->aio, m->faults,
-						  m->pages };
+	const char *const kinds[MISSING_IN_N] = { m->requests, m->uring, m->aio,
+						  m->faults,   m->pages, m->paths };
 
 	json_put_begin(j, "missing", '{');
 	for (int i = 0; i < ST_N; i++)
@@ -467,6 +467,7 @@ void header_missing(const struct header *h, struct missing *ret)
 		.aio = h->missing[MISSING_IN_AIO],
 		.faults = h->missing[MISSING_IN_FAULTS],
 		.pages = h->missing[MISSING_IN_PAGES],
+		.paths = h->missing[MISSING_IN_PATHS],
 		.minor_faults = "not recorded",
 		.device_bytes = h->has_device_bytes ? NULL : "not recorded",
 	};

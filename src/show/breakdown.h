@@ -175,7 +175,9 @@ bool breakdown_has_requests(const struct breakdown_view *v);
 	ROW(URING, uring, "uring", "io_uring", breakdown_has_async(v))                             \
 	ROW(AIO, aio, "aio", "aio (libaio)", breakdown_has_async(v))                              \
 	ROW(FAULTS, faults, "fault", "page faults", (v)->layer == LAYER_OPS)                       \
-	ROW(PAGES, pages, "pages", "pages of zram, brd and pmem", breakdown_has_requests(v))
+	ROW(PAGES, pages, "pages", "pages of zram, brd and pmem", breakdown_has_requests(v))      \
+	ROW(PATHS, paths, "paths", "calls by absolute path (left out by --fs, -d and --file)",     \
+	    (v)->layer == LAYER_OPS || (v)->layer == LAYER_SYSCALL)
 /* clang-format on */
 
 #define MISSING_ID(id, ...) MISSING_##id,

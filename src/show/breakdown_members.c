@@ -591,8 +591,8 @@ static const struct member breakdown_members[] = {
 	  .object = &strata_object },
 	{ "missing", MEMBER_ASCII,
 	  .what = "things which could not be measured: strata, requests, calls (all operations), "
-		  "uring, "
-		  "aio and fault",
+		  "uring, aio, fault, pages (of zram, brd and pmem), and paths (calls by absolute "
+		  "path, which filters by file leave out)",
 	  .words = &missing_words, .list = 1, .item = "name of such a thing" },
 	{ "ops", MEMBER_OBJECT,
 	  .what = "operations: a row for each kind, file system and key of --by; empty with "

@@ -187,6 +187,11 @@ static bool memory_disks_exist(void)
 	return any;
 }
 
+static bool has_file_filters(const struct bpf_conf *c)
+{
+	return c->n_files || c->n_devs || c->n_fs;
+}
+
 /* Fills in what was asked for but cannot be measured, and why, from programs[] and from the
  * attached programs. The texts live as long as @f. */
 static void missing_fill(struct missing *m, const struct plan *plan, const struct trace_bpf *obj,
@@ -216,6 +221,9 @@ static void missing_fill(struct missing *m, const struct plan *plan, const struc
 		m->aio = why_no_layer(f);
 	if (obj->rodata->conf.layer == LAYER_VFS)
 		m->uring = m->aio = not_in_vfs;
+	if ((plan->asked & ASK_PATHS) && has_file_filters(&obj->rodata->conf) &&
+	    bpf_program__fd(obj->progs.on_walk_over) < 0)
+		m->paths = why_no_layer(f);
 }
 
 /* Checks that user stacks can be taken: 0, or -1 with @why. */

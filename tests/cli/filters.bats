@@ -287,6 +287,26 @@ in_group() { # DIR COMMAND...
 	json --arg name "/$name/below" '[.ops[].key] | unique == ["/", $name]' "$tmp/out"
 }
 
+@test "--file, --fs, -d: it is told if they leave out calls by absolute path" {
+	echo text >"$dir/file"
+	there=$("$iostrata" doctor -j | jq '.findings[] | select(.what == "files of paths") | .works')
+	[[ $there == true || $there == false ]]
+	for filter in "--file $dir/file" "--fs ext4" "-d $(df --output=target "$dir" | tail -1)"; do
+		"$iostrata" breakdown -j -o "$tmp/out" $filter -- stat "$dir/file"
+		json '(.missing | index("paths") == null) == '"$there" "$tmp/out"
+		rm "$tmp/out"
+		expect 0 breakdown -v $filter -- stat "$dir/file"
+		said=$(tr -s ' \n' ' ' <<<"$stderr")
+		[[ $there == true || $said == *"calls by absolute path (left out by --fs, -d and --file) ("* ]]
+	done
+	"$iostrata" breakdown -j -o "$tmp/out" -- stat "$dir/file"
+	json '.missing | index("paths") == null' "$tmp/out"
+	# a recording has their path
+	expect 0 record -o "$tmp/r" -- stat "$dir/file"
+	expect 0 report -j --file "$dir/file" "$tmp/r"
+	json '[.ops[] | select(.op == "meta") | .count] | add >= 1'
+}
+
 @test "--op: missing figures are listed as without it" {
 	for command in "breakdown -D 0.1" "top 0.1 1"; do
 		for op in '' close fault; do
