@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * unwind_table.c - libdw evaluates the instructions of each function's entry (FDE); a row is a
- * place from which on the rule is another. A place without a function has a row that says so: no
- * caller is guessed.
+ * unwind_table.c - libdw finds the entry of each function (FDE); a row is a place from which on the
+ * rule is another. A place without a function has a row that says so: no caller is guessed.
  */
 #include "stacks/unwind_table.h"
 
@@ -17,14 +16,13 @@
 #include <gelf.h>
 
 #include "base/clock.h"
-
-/* Registers of x86-64 in DWARF. */
-enum { REG_FP = 6, REG_SP = 7, REG_RETURN = 16 };
+#include "stacks/frame_rules.h"
 
 enum {
 	ROWS_MOST = UNWIND_ROWS / 2,
 	SEGMENTS_MOST = 16,
 	COMMON_MOST = 4096,       /* common entries (CIE) */
+	LOOK_ENTRIES = 256,       /* between two looks at the time */
 	SYMBOLS_MOST = 256 << 20, /* bytes of a table; libelf has all of it in memory */
 	/* of the start of a function: relative to its own place, signed, 4 bytes */
 	ENTRY_BYTES = 32, /* of the code at an entry point */
@@ -33,17 +31,21 @@ enum {
 
 #define TIME_MOST_NS (2ULL * NS_PER_S)
 
+/* A common entry (CIE) whose functions have the usual encoding. */
+struct usual {
+	Dwarf_Off offset;
+	struct frame_common common;
+};
+
 /* A file on its way to a table. */
 struct making {
 	struct unwind_table *to;
 	Elf *elf;
-	Dwarf_CFI *cfi;
 	Elf_Data *data; /* .eh_frame, at @address */
 	GElf_Addr address, plt, plt_end;
 	GElf_Phdr segments[SEGMENTS_MOST]; /* with code */
 	int n_segments;
-	Dwarf_Off *usual; /* common entries whose functions have the usual encoding, ascending;
-			   * owned */
+	struct usual *usual; /* ascending; owned */
 	size_t n_usual;
 	uint64_t until_ns;
 };
@@ -85,108 +87,57 @@ static bool same_rule(const struct unwind_row *a, const struct unwind_row *b)
 	return a->rule == b->rule && a->cfa == b->cfa && a->fp == b->fp;
 }
 
-/* Whether @ops is a register and an offset that fits into a row. */
-static bool is_simple(const Dwarf_Op *ops, size_t n, int *ret_reg, long *ret_offset)
-{
-	if (n != 1)
-		return false;
-	if (ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31) {
-		*ret_reg = ops[0].atom - DW_OP_breg0;
-		*ret_offset = (long)ops[0].number;
-	} else if (ops[0].atom == DW_OP_bregx) {
-		*ret_reg = (int)ops[0].number;
-		*ret_offset = (long)ops[0].number2;
-	} else {
-		return false;
-	}
-	return *ret_offset >= INT16_MIN && *ret_offset <= INT16_MAX;
-}
-
-static void set_cfa(const struct making *m, Dwarf_Frame *frame, GElf_Addr at,
+static void set_cfa(const struct making *m, const struct frame_rules *r, GElf_Addr at,
 		    struct unwind_row *row)
 {
-	Dwarf_Op *ops;
-	long offset;
-	size_t n;
-	int reg;
-
-	if (dwarf_frame_cfa(frame, &ops, &n))
+	if (r->cfa == CFA_EXPRESSION && at >= m->plt && at < m->plt_end)
+		row->rule = UNWIND_PLT;
+	if (r->cfa != CFA_REGISTER || r->cfa_offset < INT16_MIN || r->cfa_offset > INT16_MAX)
 		return;
-	if (!is_simple(ops, n, &reg, &offset)) {
-		if (n > 1 && at >= m->plt && at < m->plt_end)
-			row->rule = UNWIND_PLT;
+	if (r->cfa_register != REG_SP && r->cfa_register != REG_FP)
 		return;
-	}
-	if (reg != REG_SP && reg != REG_FP)
-		return;
-	row->rule = reg == REG_SP ? UNWIND_SP : UNWIND_FP;
-	row->cfa = offset;
+	row->rule = r->cfa_register == REG_SP ? UNWIND_SP : UNWIND_FP;
+	row->cfa = r->cfa_offset;
 }
 
 /* Where the caller's frame pointer is saved. If no row can say it, neither can the rule. */
-static void set_fp(Dwarf_Frame *frame, struct unwind_row *row)
+static void set_fp(const struct frame_register *fp, struct unwind_row *row)
 {
-	Dwarf_Op *ops, memory[3];
-	long offset;
-	size_t n;
-
-	if (dwarf_frame_register(frame, REG_FP, memory, &ops, &n) || !ops)
+	if (fp->saved == SAVED_NOWHERE || fp->saved == SAVED_SAME)
 		return;
-	if (!n) /* the same as here, or not known: then no caller uses it */
-		return;
-	if (n == 2 && ops[0].atom == DW_OP_call_frame_cfa && ops[1].atom == DW_OP_plus_uconst) {
-		offset = (long)ops[1].number;
-		if (!(offset % 8) && offset / 8 >= INT8_MIN && offset / 8 < 0) {
-			row->fp = offset / 8;
-			return;
-		}
-	}
-	row->rule = UNWIND_UNKNOWN;
-}
-
-/* The return address is where rows say, right below the CFA; or there is none: the outermost. */
-static void set_return(Dwarf_Frame *frame, struct unwind_row *row)
-{
-	Dwarf_Op *ops, memory[3];
-	size_t n;
-
-	if (dwarf_frame_register(frame, REG_RETURN, memory, &ops, &n))
-		return;
-	if (!n && ops == memory)
-		row->rule = UNWIND_LAST;
-	else if (n != 2 || ops[0].atom != DW_OP_call_frame_cfa ||
-		 ops[1].atom != DW_OP_plus_uconst || (long)ops[1].number != -8)
+	if (fp->saved == SAVED_AT_CFA && !(fp->offset % 8) && fp->offset / 8 >= INT8_MIN &&
+	    fp->offset < 0)
+		row->fp = fp->offset / 8;
+	else
 		row->rule = UNWIND_UNKNOWN;
 }
 
-/* The rows of a function. */
-static int function_add(struct making *m, GElf_Addr from, GElf_Addr to)
+/* The return address is where rows say, right below the CFA; or there is none: the outermost. */
+static void set_return(const struct frame_register *address, struct unwind_row *row)
 {
-	GElf_Addr at = from, place;
+	if (address->saved == SAVED_NOWHERE)
+		row->rule = UNWIND_LAST;
+	else if (address->saved != SAVED_AT_CFA || address->offset != -8)
+		row->rule = UNWIND_UNKNOWN;
+}
+
+/* The rows of the function from @at to @to, whose rules @w has. */
+static int function_add(struct making *m, struct frame_walk *w, GElf_Addr at, GElf_Addr to)
+{
+	GElf_Addr place;
+	uint64_t bytes;
 	int err = 0;
 
-	while (at < to && !err) {
-		Dwarf_Addr begin, end = to;
-		struct unwind_row row = {};
-		Dwarf_Frame *frame;
-		bool is_signal;
+	while (!err && frame_walk_step(w, &bytes) && place_of(m, at, &place)) {
+		struct unwind_row row = { .at = place };
 
-		if (clock_ns() > m->until_ns)
-			return -E2BIG;
-		if (dwarf_cfi_addrframe(m->cfi, at, &frame))
-			break;
-		dwarf_frame_info(frame, &begin, &end, &is_signal);
-		set_cfa(m, frame, at, &row);
-		set_fp(frame, &row);
-		set_return(frame, &row);
-		free(frame);
-		if (!place_of(m, at, &place))
-			break;
-		row.at = place;
+		set_cfa(m, &w->rules, at, &row);
+		set_fp(&w->rules.fp, &row);
+		set_return(&w->rules.return_address, &row);
 		err = row_add(m->to, row);
-		if (end <= at)
+		if (!bytes || bytes >= to - at)
 			break;
-		at = end;
+		at += bytes;
 	}
 	if (!err && place_of(m, to - 1, &place) && place < UINT32_MAX)
 		err = row_add(m->to, (struct unwind_row){ .at = place + 1 });
@@ -217,6 +168,8 @@ static bool is_usual(const Dwarf_CIE *cie)
 	const uint8_t *data = cie->augmentation_data;
 	size_t left = cie->augmentation_data_size, skip;
 
+	if (cie->augmentation[0] != 'z')
+		return false;
 	for (const char *c = cie->augmentation; *c; c++) {
 		if (*c == 'z' || *c == 'S' || *c == 'B')
 			continue;
@@ -236,45 +189,65 @@ static bool is_usual(const Dwarf_CIE *cie)
 /* Notes a common entry, if it is usual. The others are few. */
 static int common_add(struct making *m, Dwarf_Off offset, const Dwarf_CIE *cie)
 {
-	Dwarf_Off *usual;
+	struct usual *usual, new = { .offset = offset };
 
-	if (!is_usual(cie))
+	if (!is_usual(cie) || !frame_common_read(cie, &new.common))
 		return 0;
 	if (m->n_usual == COMMON_MOST)
 		return -E2BIG;
 	usual = realloc(m->usual, (m->n_usual + 1) * sizeof(*usual));
 	if (!usual)
 		return -ENOMEM;
-	usual[m->n_usual++] = offset;
+	usual[m->n_usual++] = new;
 	m->usual = usual;
 	return 0;
 }
 
 static int offset_order(const void *a, const void *b)
 {
-	const Dwarf_Off *x = a, *y = b;
+	const struct usual *x = a, *y = b;
 
-	return (*x > *y) - (*x < *y);
+	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
+/* The common entry of a function, or NULL. */
+static const struct usual *common_of(const struct making *m, const Dwarf_FDE *fde)
+{
+	const struct usual wanted = { .offset = fde->CIE_pointer };
+
+	return m->n_usual ? bsearch(&wanted, m->usual, m->n_usual, sizeof(wanted), offset_order)
+			  : NULL;
+}
+
+/* An entry begins with the start of the function, its length, and data that is not for unwinding.
+ */
 static int entry_add(struct making *m, Dwarf_Off offset, const Dwarf_CFI_Entry *entry)
 {
 	const uint8_t *start = entry->fde.start, *data = m->data->d_buf;
+	const struct usual *usual;
+	struct frame_walk w;
+	uint64_t skip;
 	uint32_t len;
 	int32_t from;
 	GElf_Addr at;
 
 	if (dwarf_cfi_cie_p((Dwarf_CFI_Entry *)entry))
 		return common_add(m, offset, &entry->cie);
-	if (!m->n_usual ||
-	    !bsearch(&entry->fde.CIE_pointer, m->usual, m->n_usual, sizeof(*m->usual),
-		     offset_order) ||
-	    entry->fde.end - start < (ptrdiff_t)(sizeof(from) + sizeof(len)))
+	usual = common_of(m, &entry->fde);
+	if (!usual || entry->fde.end - start < (ptrdiff_t)(sizeof(from) + sizeof(len)))
 		return 0;
 	memcpy(&from, start, sizeof(from));
 	memcpy(&len, start + sizeof(from), sizeof(len));
 	at = m->address + (start - data) + from;
-	return len ? function_add(m, at, at + len) : 0;
+	w.common = &usual->common;
+	w.at = start + sizeof(from) + sizeof(len);
+	w.end = entry->fde.end;
+	w.rules = w.common->rules;
+	w.n_remembered = 0;
+	if (!len || !frame_number_read(&w.at, w.end, &skip) || skip > (uint64_t)(w.end - w.at))
+		return 0;
+	w.at += skip;
+	return function_add(m, &w, at, at + len);
 }
 
 /* A common entry comes before the functions that refer to it. */
@@ -283,11 +256,14 @@ static int entries_add(struct making *m)
 	const unsigned char *ident = (const unsigned char *)elf_getident(m->elf, NULL);
 	Dwarf_Off offset = 0, next;
 	Dwarf_CFI_Entry entry;
+	unsigned int n = 0;
 	int res, err = 0;
 
 	while (!err && (res = dwarf_next_cfi(ident, m->data, true, offset, &next, &entry)) != 1) {
 		if (!res)
 			err = entry_add(m, offset, &entry);
+		if (!(++n % LOOK_ENTRIES) && clock_ns() > m->until_ns)
+			err = -E2BIG;
 		if (next == (Dwarf_Off)-1 || next <= offset)
 			break;
 		offset = next;
@@ -499,8 +475,6 @@ int unwind_table_make(struct unwind_table *t, int fd)
 	}
 	segments_find(&m);
 	if (sections_find(&m))
-		m.cfi = dwarf_getcfi_elf(m.elf);
-	if (m.cfi)
 		err = entries_add(&m);
 	if (!err && t->n) {
 		rows_tidy(t);
@@ -510,7 +484,6 @@ int unwind_table_make(struct unwind_table *t, int fd)
 		err = entry_mark(&m);
 	}
 	free(m.usual);
-	dwarf_cfi_end(m.cfi);
 	elf_end(m.elf);
 	if (err)
 		unwind_table_done(t);
