@@ -124,6 +124,12 @@ const char *view_more(const struct breakdown_view *v)
 	return v->form.rows_max ? "a larger -n shows them" : "-v shows them";
 }
 
+/* Names of functions are known by their start, also "(caller unknown: ...". */
+static enum text_cut key_cut(enum by_key by)
+{
+	return BY_NEEDS_STACKS(by) && by != BY_STACK ? TEXT_CUT_TAIL : TEXT_CUT_MIDDLE;
+}
+
 void view_row_name(char *dst, size_t cap, const struct breakdown_view *v, const struct op_row *r,
 		   int columns)
 {
@@ -148,7 +154,7 @@ void view_row_name(char *dst, size_t cap, const struct breakdown_view *v, const 
 						    : cache_name(r->key.cache));
 	else
 		text_safe_n(text, sizeof(text), key ? key : "", key_len);
-	text_fit(dst, cap, text, columns, TEXT_CUT_MIDDLE);
+	text_fit(dst, cap, text, columns, key_cut(v->by));
 }
 
 void view_ops(struct text_out *o, const struct breakdown_view *v, const struct breakdown_rows *rows,
@@ -162,6 +168,8 @@ void view_ops(struct text_out *o, const struct breakdown_view *v, const struct b
 				   .milliseconds = v->form.milliseconds };
 
 	columns_of(v, op_columns, list);
+	if (v->by != BY_NONE)
+		list[0].cut = key_cut(v->by);
 	columns_text(o, &t, (const void *const *)rows->ops, n);
 }
 

@@ -286,7 +286,7 @@ GETTER(get_behalf_bytes, top_row, v->n = per_second(ctx, r->behalf_bytes))
 #define COLUMN_CALLER(called, shown)                                                               \
 	{                                                                                          \
 		.name = (called), .title = (shown), .kind = VALUE_TEXT, .get = get_caller,         \
-		.cut = TEXT_CUT_MIDDLE                                                             \
+		.cut = TEXT_CUT_TAIL                                                               \
 	}
 
 static const struct column keys[] = {

@@ -1047,6 +1047,29 @@ static void a_name_that_is_missing_is_lost(void **state)
 	fixture_done(&f);
 }
 
+/* A narrow table shows the start of a function, and both ends of a path. */
+static void functions_keep_their_start(void **state)
+{
+	static const char name[] = "store::Table<int, std::allocator<int>>::save_all_the_rows"
+				   "_that_were_changed_since(long) [store]";
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	f.sn.ops[1].by = strdup(name);
+	v.form.terminal = true;
+	v.by = BY_FUNCTION;
+	print(&f, breakdown_text, &v, 2);
+	assert_has(f.text, "\nstore::Table<int, ");
+	assert_has_not(f.text, "[store]");
+	v.by = BY_FILE;
+	print(&f, breakdown_text, &v, 2);
+	assert_has_not(f.text, "\nstore::Table<int, ");
+	assert_has(f.text, "[store]");
+	fixture_done(&f);
+}
+
 /* Where it is for a program, or for less(1), nothing is cut. */
 static void only_terminals_are_narrow(void **state)
 {
@@ -2900,6 +2923,7 @@ int main(void)
 		cmocka_unit_test(losses_are_told_only_if_there_are_any),
 		cmocka_unit_test(completions_without_reap_are_told),
 		cmocka_unit_test(a_name_that_is_missing_is_lost),
+		cmocka_unit_test(functions_keep_their_start),
 		cmocka_unit_test(only_terminals_are_narrow),
 		cmocka_unit_test(intervals_have_times_that_differ),
 		cmocka_unit_test(milliseconds_are_named),
