@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* recorded_symbols.h - option --symbols: names for frames of a recording whose programs had none
- * while it was recorded. */
+ * while it was recorded. A forked process reads the debug files. */
 #ifndef IOSTRATA_COMMON_RECORDED_SYMBOLS_H
 #define IOSTRATA_COMMON_RECORDED_SYMBOLS_H
 
@@ -20,6 +20,7 @@ struct recorded_symbols {
 	uint64_t without, named;        /* frames without a name, and those that got one */
 	char *unfound[SYMBOLS_UNFOUND]; /* files without a debug file, as text; owned; hostile */
 	size_t n_unfound;
+	char ended[256]; /* why not all frames were looked for; "" */
 };
 
 #define SYMBOLS_HELP                                                                               \

@@ -156,6 +156,19 @@ static char *named_path(const struct debug_files *s, const char *build_id)
 	return NULL;
 }
 
+/* The file that was opened first is closed, and may be opened again. */
+static void open_note(struct debug_files *s, struct debug_file *f)
+{
+	struct debug_file **place = &s->open[s->n_opened++ % DEBUG_FILES_OPEN];
+
+	if (*place) {
+		frame_file_close((*place)->file);
+		(*place)->file = NULL;
+		(*place)->is_opened = false;
+	}
+	*place = f;
+}
+
 static void file_open(struct debug_files *s, struct debug_file *f)
 {
 	int fd;
@@ -166,6 +179,8 @@ static void file_open(struct debug_files *s, struct debug_file *f)
 	fd = f->path ? regular_file_open(f->path) : -1;
 	if (fd >= 0)
 		f->file = frame_file_open_with(fd, f->path, s->search);
+	if (f->file)
+		open_note(s, f);
 }
 
 /* The open file with @build_id; its .file may be NULL. NULL: out of memory. */
@@ -218,6 +233,7 @@ void debug_files_done(struct debug_files *s)
 		free(f);
 	}
 	free(s->search);
+	memset(s->open, 0, sizeof(s->open));
 	s->search = NULL;
 	s->scanned = false;
 }

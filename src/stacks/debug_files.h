@@ -14,13 +14,17 @@
 
 struct debug_file;
 
+enum { DEBUG_FILES_OPEN = 16 }; /* most at a time */
+
 /* Begins as all 0, but for .places. */
 struct debug_files {
 	struct opt_strings places; /* directories or files */
 	/* private */
 	struct debug_file *files; /* by build id, those that were looked for */
-	char *search;             /* for libdwfl; owned */
-	bool scanned;             /* the plain files below the directories are among them */
+	struct debug_file *open[DEBUG_FILES_OPEN];
+	unsigned int n_opened;
+	char *search; /* for libdwfl; owned */
+	bool scanned; /* the plain files below the directories are among them */
 };
 
 /* Names @address of the file with @build_id (hexadecimal digits). Returns false if there is no

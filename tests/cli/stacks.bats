@@ -486,6 +486,26 @@ debug_file() {
 	says "--symbols is for a recording"
 }
 
+@test "--symbols: a process without privileges reads the debug files, and what it cannot name is told" {
+	cc -O2 -g -pthread -o "$dir/store" tests/store.c
+	debug_file
+	"$iostrata" record --all-stacks -o "$dir/r" -- "$dir/store" "$dir/f" 23 <<<go
+	strace -f -o "$tmp/calls" -e trace=openat,setresuid,seccomp,prlimit64 "$iostrata" report --symbols "$dir/debug" "$dir/r" >"$tmp/out"
+	grep -q "save_rows (store.c:" "$tmp/out"
+	# each process that opens a file there became another user before, with a limit of memory, and confined itself
+	awk -v place="\"$dir/debug" '
+		/setresuid\(.* = 0$/ { left[$1] = 1 }
+		/seccomp\(SECCOMP_SET_MODE_FILTER.* = 0$/ { confined[$1] = 1 }
+		/prlimit64\(0, RLIMIT_DATA, \{rlim_cur=.* = 0$/ { limited[$1] = 1 }
+		/openat\(/ && index($0, place) { bad += !left[$1] || !confined[$1] || !limited[$1]; opened++ }
+		END { exit !opened || bad }' "$tmp/calls"
+	# a copy that ends names nothing
+	strace -f -o "$tmp/calls" -e trace=seccomp -e inject=seccomp:signal=KILL:when=1 \
+		"$iostrata" report --by function --symbols "$dir/debug" "$dir/r" >"$tmp/out" 2>"$tmp/err"
+	not grep -q save_rows "$tmp/out"
+	grep -q "the process that reads debug files has not named all: it ended" "$tmp/err"
+}
+
 # browsed PAGE [JAVASCRIPT]: what is in the page, as JSON in $tmp/seen
 browsed() {
 	CHROMIUM=$(command -v chromium) ACTIONS=${2:-} node tests/browser.js "$1" >"$tmp/seen"
