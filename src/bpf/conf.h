@@ -33,7 +33,8 @@ enum {
 	HIST_CPUS = 32,       /* CPUs with histograms of operations, likewise; a power of two */
 	IO_SLOTS = 8192,      /* bios found without a search */
 	MAX_SEARCH = 256,     /* CPUs whose slots are searched; the verifier walks them all */
-	REAP_RINGS = 64,      /* at most, as conf.reap_rings */
+	REAP_RINGS_LOG2 = 7,
+	REAP_RINGS = 1 << REAP_RINGS_LOG2, /* as conf.reap_rings */
 	REAP_PLACES = 128,    /* completions of a ring that are followed at once */
 	MARK_SLOTS = 256,     /* CPUs with separate marks; a collision drops one */
 	MARK_LEVELS = 4,      /* threads, software and hardware interrupts; one is not used */
@@ -275,7 +276,7 @@ struct bpf_conf {
 	unsigned int io_cpus;      /* CPUs whose slots are searched for a bio */
 	unsigned int async_slots;  /* slots of async_ops other than the first; a power of two */
 	unsigned int reap_rings;   /* rings whose completions are followed until a thread takes
-				    * them; a power of two, or 0; see reap.bpf.h */
+				    * them: REAP_RINGS, or 0; see reap.bpf.h */
 	unsigned char ring_waits;  /* waits for completions of these rings are operations */
 	unsigned int access_slots; /* slots of access_slots; a power of two; 0: no patterns */
 	unsigned int access_sizes_limit; /* as op_rows_limit */

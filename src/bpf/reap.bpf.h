@@ -8,6 +8,11 @@
  * enters the ring, the completions before the head have been taken since a thread last left it. The
  * time from there to the entry is the thread's own, so reap ends where the thread left.
  *
+ * The lists of all rings share async_ops' second half, and overlap there: an own part for each would
+ * take a multiple of the memory, and few rings are deep at a time. A place in use has the number of
+ * its ring in @req. A CPU that completes requests of the ring claims a free place by it, and who
+ * takes the completion frees it.
+ *
  * If the ring is not known, or the list is full, an operation ends at its completion. So does one
  * of a ring with a polling thread (IORING_SETUP_SQPOLL): its owner need not enter it at all. These
  * operations are counted in live.unreaped.
@@ -29,7 +34,7 @@
 #define IORING_SETUP_CQE_MIXED (1 << 18) /* 6.18; completions have 16 or 32 bytes */
 
 enum {
-	RING_TRIES = 4,
+	RING_TRIES = 8,
 	RING_IDLE_NS = 1000000000,
 	RING_RACES = 4, /* completions from the reading of a tail to its use, at most */
 };
@@ -45,11 +50,12 @@ static __always_inline struct uring_ring *ring_at(u32 nr)
 
 static __always_inline u32 ring_place(u64 ctx, u32 try)
 {
-	return (((u64)low_half(ctx) * HASH_FACTOR >> 32) + try) & (CONF(reap_rings) - 1);
+	return ((low_half(ctx) * HASH_FACTOR >> (32 - REAP_RINGS_LOG2)) + try) &
+	       (CONF(reap_rings) - 1);
 }
 
 /* The number of the ring @ctx, or 0 if it is not known. */
-static __always_inline u32 ring_find(u64 ctx)
+GLOBAL u32 ring_find(u64 ctx)
 {
 	u32 nr;
 
@@ -61,10 +67,12 @@ static __always_inline u32 ring_find(u64 ctx)
 	return 0;
 }
 
-/* The slot of async_ops for completion number @n of the ring @nr. */
+/* The slot of async_ops for completion number @n of the ring @nr. It may belong to another ring. */
 static __always_inline u32 ring_slot(u32 nr, u32 n)
 {
-	return CONF(async_slots) + 1 + (nr - 1) * REAP_PLACES + n % REAP_PLACES;
+	u32 first = (nr - 1) * (CONF(async_slots) / REAP_RINGS);
+
+	return CONF(async_slots) + 1 + ((first + n % REAP_PLACES) & (CONF(async_slots) - 1));
 }
 
 /* Takes @e out of its list. False: another CPU took @e first. */
@@ -75,20 +83,27 @@ static __always_inline bool reap_claim(struct async_op *e)
 	return task && __sync_val_compare_and_swap(&e->task, task, 0) == task;
 }
 
-/* Counts the oldest completion in the list of ring @nr if it lies before @head, or with @all.
- * Returns 1 if it did. A function: the verifier walks it once, instead of once for each place. */
+/* Counts the oldest completion in the list of ring @nr if it lies before @head, or with @all; or
+ * passes over a place of another ring. Returns whether it did. A function: the verifier walks it
+ * once, instead of once for each place. */
 GLOBAL u32 ring_take(u32 nr, u32 head, u32 all)
 {
 	struct uring_ring *r = ring_at(nr);
 	u32 got = r->got, at = ring_slot(nr, got);
 	struct async_op *e = CONF(reap_rings) && got != r->put ? async_at(at) : NULL;
 
-	if (!e || (!all && (int)(head - e->position) <= 0))
+	if (!e)
 		return 0;
-	if (reap_claim(e)) {
-		op_charge(&e->op, ST_REAP, r->left);
-		async_keep(at, (long)e->ret);
-		e->op.stage = 0;
+	if (e->req == nr) {
+		if (!all && (int)(head - e->position) <= 0)
+			return 0;
+		if (reap_claim(e)) {
+			op_charge(&e->op, ST_REAP, r->left);
+			async_keep(at, (long)e->ret);
+			e->op.stage = 0;
+			barrier();
+			e->req = 0;
+		}
 	}
 	r->got = got + 1;
 	return 1;
@@ -252,7 +267,7 @@ GLOBAL u32 ring_waited(u64 now)
 	if (r->ctx != op->offset || put == (u32)op->len)
 		return 0;
 	e = async_at(ring_slot(t->ring, put - 1));
-	if (e)
+	if (e && e->req == t->ring)
 		op->file = e->op.file;
 	op->offset = OFFSET_UNKNOWN;
 	op->len = ~0ULL;
@@ -279,17 +294,32 @@ GLOBAL int ring_polled(u64 ctx)
 	return 0;
 }
 
+/* Gives up the place of ring @nr if @task entered it last. A function, as the next: else the
+ * verifier walks it anew for each ring. */
+GLOBAL int ring_forget_of(u32 nr, u64 task)
+{
+	if (CONF(reap_rings) && ring_at(nr)->task == task)
+		ring_forget(nr);
+	return 0;
+}
+
+GLOBAL int rings_forget(u64 task)
+{
+	if (!CONF(reap_rings))
+		return 0;
+#pragma clang loop unroll(disable)
+	for (u32 nr = 1; nr <= REAP_RINGS; nr++)
+		ring_forget_of(nr, task);
+	return 0;
+}
+
 /* The thread @task ends. Other threads of its rings get a place again when they enter one. */
 static __always_inline void ring_exits(u64 task)
 {
 	struct task_state *t = task_lookup(task);
 
-	if (!t || !t->rings)
-		return;
-#pragma clang loop unroll(disable)
-	for (u32 nr = 1; nr <= REAP_RINGS; nr++)
-		if (ring_at(nr)->task == task)
-			ring_forget(nr);
+	if (t && t->rings)
+		rings_forget(task);
 }
 
 /* Reads the tail of the ring @ctx, number @nr: a completion of 32 bytes moves it by two, and so may
@@ -314,7 +344,8 @@ static __always_inline u32 ring_completes(u64 ctx)
 }
 
 /* The operation in slot @at has completed in the ring @nr at @now, with @res; it is charged until
- * then. Puts it into the list of the ring. Returns 0 if the list is full. */
+ * then. Puts it into the list of the ring. Returns 0 if the list is full, or another ring has the
+ * place: the next completion tries the next one. */
 GLOBAL u32 ring_put(u32 at, u32 nr, int res, u64 now)
 {
 	struct async_op *u = CONF(reap_rings) ? async_at(at) : NULL, *e;
@@ -324,6 +355,10 @@ GLOBAL u32 ring_put(u32 at, u32 nr, int res, u64 now)
 	e = u && r->put - r->got < REAP_PLACES ? async_at(slot) : NULL;
 	if (!e)
 		return 0;
+	if (__sync_val_compare_and_swap(&e->req, 0, (u64)nr)) {
+		r->put++;
+		return 0;
+	}
 	if (CONF(segments) && !e->op.segments)
 		e->op.segments = TASK_SLOTS + slot;
 	op_move(&e->op, &u->op);

@@ -373,7 +373,7 @@ struct uring_ring {
 	u64 ctx;    /* its struct io_ring_ctx *; 0: a free place */
 	u64 task;   /* the thread that entered it last; 0: it has ended */
 	u64 left;   /* when a thread that had entered it returned to user space last */
-	u32 put;    /* number of completions that came into the list */
+	u32 put;    /* number of completions that came into the list, and of places passed over */
 	u32 got;    /* number of those that were taken */
 	u32 tail;   /* position of the next completion */
 	u8 entered; /* the thread that entered it last has not left it */
@@ -392,7 +392,7 @@ static struct task_state tasks[TASK_SLOTS];
 static struct io_state io_slots[IO_SLOTS];
 static struct mark marks[MARK_SLOTS * MARK_LEVELS];
 static struct done dones[DONE_SLOTS] SEC(MORE_VARIABLES);
-static struct uring_ring uring_rings[REAP_RINGS];
+static struct uring_ring uring_rings[REAP_RINGS] SEC(MORE_VARIABLES);
 
 /* The slots of @tasks that have an owner. The value is not used. */
 struct {
@@ -574,7 +574,8 @@ struct {
  * 0 is not used.
  */
 struct async_op {
-	u64 req;      /* its address; 0: slot never used; ASYNC_GONE: slot no longer used */
+	u64 req;      /* its address; 0: slot never used; ASYNC_GONE: slot no longer used; if @posted,
+		       * the number of its ring, and 0 once it is taken */
 	u64 task;     /* the thread that submitted it; 0: it has ended */
 	struct op op; /* as it was parked; stage 0: a thread executes it */
 	u64 parked;   /* time at which it was parked, or ended */
@@ -611,8 +612,8 @@ enum { ASYNC_TRIES = 16, ASYNC_IDLE_NS = 10000000 };
  * read may have waited for such a bio; no other request has. */
 #define DONE_EARLIER (1ULL << 33)
 
-/* conf.async_slots + 1 slots. With conf.reap_rings, REAP_PLACES more for each ring: its list of
- * completions; see reap.bpf.h. */
+/* conf.async_slots + 1 slots. With conf.reap_rings, conf.async_slots more: the completions in the
+ * lists of rings; see reap.bpf.h. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);

@@ -184,7 +184,7 @@ static void conf_set_async(struct bpf_conf *c, const struct session_conf *sc, st
 	c->aio_calls = plan_asked(sc) & ASK_AIO && !c->aio;
 	c->async = c->uring || c->aio;
 	c->async_slots = async_slots(c->async ? c->cpus : 0);
-	c->reap_rings = c->uring ? c->async_slots / REAP_PLACES : 0;
+	c->reap_rings = c->uring ? REAP_RINGS : 0;
 	c->ring_waits = c->uring && sc->kinds >> OP_GETEVENTS & 1;
 }
 

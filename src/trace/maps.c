@@ -298,7 +298,8 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 			struct bpf_object *obj)
 {
 	bool waits = sc->layer == LAYER_OPS, behalf = sc->by == BY_THREAD || sc->helpers;
-	unsigned int async = c->async ? c->async_slots + 1 + c->reap_rings * REAP_PLACES : 1;
+	unsigned int listed = c->reap_rings ? c->async_slots : 0;
+	unsigned int async = c->async ? c->async_slots + 1 + listed : 1;
 	unsigned int cpus = c->cpus < 2 ? 2 : c->cpus;
 
 	resize(obj, "async_ops", async);

@@ -23,7 +23,7 @@ def max_verified() -> tuple[int, int]:
     more than on others."""
     version = machine.release()
     if version == (6, 1):
-        return 290_000, 570_000
+        return 295_000, 570_000
     if version < (6, 5):
         return 380_000, 1_080_000
     return (300_000, 545_000) if version < (7, 0) else (430_000, 780_000)

@@ -59,9 +59,9 @@ static void submit(struct io_kiocb *r)
 
 static void completes(struct io_kiocb *r)
 {
-	uring.cached_cq_tail += counted_before;
+	r->ctx->cached_cq_tail += counted_before;
 	uring_complete(r, SIZE);
-	uring.cached_cq_tail += !counted_before;
+	r->ctx->cached_cq_tail += !counted_before;
 }
 
 static void takes(u32 n)
@@ -570,6 +570,57 @@ static void test_tail_counted_twice(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
+static void many_complete(struct io_kiocb *r, u32 n)
+{
+	for (u32 i = 0; i < n; i++) {
+		submit(r);
+		tick(3);
+		sys_exit(1);
+		completes(r);
+		tick(11);
+	}
+}
+
+/* The lists of two rings overlap. A completion without a free place ends, and the next one tries the
+ * next place. What a thread takes are the completions of its ring alone. Later the other ring has
+ * all places of its list. */
+static void test_lists_overlap(void **state)
+{
+	struct io_rings seconds = {};
+	struct io_ring_ctx second = { .rings = &seconds };
+	u32 apart = ASYNC_SLOTS / REAP_RINGS;
+
+	(void)state;
+	start(true);
+	conf.reap_rings = 2;
+	b.ctx = &second;
+	many_complete(&a, apart + 3);
+	assert_int_equal(live.unreaped, 0);
+	cpu_is(2, &other);
+	many_complete(&b, apart + 3);
+	assert_int_equal(live.unreaped, 3);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 3);
+	cpu_is(1, &task);
+	takes(apart + 3);
+	submit(&a);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 3 + apart + 3);
+	sys_exit(1);
+	cpu_is(2, &other);
+	seconds.cq.head += apart + 3;
+	submit(&b);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 2 * (apart + 3));
+	sys_exit(1);
+	completes(&b);
+	many_complete(&b, REAP_PLACES - 1);
+	assert_int_equal(live.unreaped, 3);
+	many_complete(&b, 1);
+	assert_int_equal(live.unreaped, 4);
+	seconds.cq.head += REAP_PLACES + 1;
+	submit(&b);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 2 * (apart + 3) + REAP_PLACES + 1);
+	assert_int_equal(lost_all(), 0);
+}
+
 /* In a ring with completions of 16 and 32 bytes, one of 32 bytes takes two places. */
 static void test_completions_of_two_sizes(void **state)
 {
@@ -616,6 +667,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_tail_read_early, machine_stop),
 		cmocka_unit_test_teardown(test_tail_counted_twice, machine_stop),
 		cmocka_unit_test_teardown(test_completions_of_two_sizes, machine_stop),
+		cmocka_unit_test_teardown(test_lists_overlap, machine_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,8 +156,8 @@ static void maps_of_state(void)
 	MAP(flushes, 16);
 	MAP(async_bios, 1024);
 	MAP(queued_calls, 8);
-	MAP_ARRAY(async_ops, ASYNC_SLOTS + 1 + REAP_PLACES);
-	MAP_ARRAY(op_segments, 1 + TASK_SLOTS + ASYNC_SLOTS + 1 + REAP_PLACES);
+	MAP_ARRAY(async_ops, 2 * ASYNC_SLOTS + 1);
+	MAP_ARRAY(op_segments, 1 + TASK_SLOTS + 2 * ASYNC_SLOTS + 1);
 	MAP(splits, 64);
 	MAP(paths, 64);
 	MAP(dirtiers, 64);
