@@ -206,6 +206,17 @@ if not os.fork():
     os._exit(0)
 os.read(held[0], 1)'
 
+@test "open: opens with O_PATH are counted, also in a recording" {
+	local -a opens=("$python" -c 'import os, sys
+for i in range(101): os.close(os.open(sys.argv[1], os.O_PATH))' "$dir/file")
+	echo text >"$dir/file"
+	"$iostrata" breakdown -j --by file --op open,close -o "$tmp/out" -- "${opens[@]}"
+	json --arg f "$dir/file" '[.ops[] | select(.key == $f) | .op, .count] | sort == [101, 101, "close", "open"]' "$tmp/out"
+	expect 0 record -o "$tmp/r" -- "${opens[@]}"
+	expect 0 report -j --file "$dir/file" "$tmp/r"
+	json '[.ops[] | .op, .count] | sort == [101, 101, "close", "open"]'
+}
+
 @test "lock: a wait for another process's lock is an operation, other commands of fcntl are not" {
 	"$iostrata" breakdown -j --by file -- "$python" -c "$another_holds"'
 fcntl.flock(file, fcntl.LOCK_EX)
