@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <uthash.h>
+#include <zlib.h>
 
 #include "analyse/fleet.h"
 #include "base/list.h"
@@ -26,11 +28,22 @@ enum {
 	REFUSED_TOLD = 5, /* files and directories that cannot be read, one by one */
 };
 
+/* Keys of hashes: no holes. */
+struct file_identity {
+	uint64_t dev, ino; /* ino 0: not known */
+};
+
+struct file_ends {
+	uint64_t bytes; /* of the whole file */
+	uint32_t crc, n;
+};
+
 struct found_file {
 	char *name;
-	dev_t dev; /* with .ino, the identity of the file */
-	ino_t ino; /* 0: not known */
-	off_t bytes;
+	struct file_identity is;
+	struct file_ends ends;
+	bool again; /* another file before it has its records */
+	UT_hash_handle by_identity, by_ends;
 };
 
 /* The files found so far. nftw() has no argument for its function. */
@@ -46,9 +59,8 @@ static int file_add(const char *name, const struct stat *st)
 	struct found_file file = {};
 
 	if (st)
-		file = (struct found_file){ .dev = st->st_dev,
-					    .ino = st->st_ino,
-					    .bytes = st->st_size };
+		file = (struct found_file){ .is = { st->st_dev, st->st_ino },
+					    .ends.bytes = st->st_size };
 
 	if (list_reserve((void **)&found.list, &found.cap, found.n, sizeof(*found.list)))
 		return -1;
@@ -144,7 +156,7 @@ static ssize_t ends_read(const struct found_file *f, char ret_ends[2 * COPY_END]
 		return 0;
 	n = pread(fd, ret_ends, COPY_END, 0);
 	if (n == COPY_END)
-		more = pread(fd, ret_ends + n, COPY_END, f->bytes - COPY_END);
+		more = pread(fd, ret_ends + n, COPY_END, f->ends.bytes - COPY_END);
 	close(fd);
 	return n < 0 || more < 0 ? 0 : n + more;
 }
@@ -154,31 +166,43 @@ static ssize_t ends_read(const struct found_file *f, char ret_ends[2 * COPY_END]
 static bool is_copy(const struct found_file *a, const struct found_file *b)
 {
 	char ends[2][2 * COPY_END];
-	ssize_t n;
+	ssize_t n = ends_read(a, ends[0]);
 
-	if (!a->ino || !b->ino || a->bytes != b->bytes)
-		return false;
-	n = ends_read(a, ends[0]);
 	return n && ends_read(b, ends[1]) == n && !memcmp(ends[0], ends[1], n);
 }
 
-/* The file before @list[@i] that is the same file or has a copy of its records, or NULL. */
-static const struct found_file *same_before(size_t i)
-{
-	const struct found_file *f = &found.list[i], *other;
+/* The files before the next one. */
+struct met {
+	struct found_file *by_identity; /* all */
+	struct found_file *by_ends;     /* those that are no copies */
+};
 
-	for (size_t j = 0; j < i && f->ino; j++) {
-		other = &found.list[j];
-		if ((other->ino == f->ino && other->dev == f->dev) || is_copy(other, f))
-			return other;
-	}
-	return NULL;
+/* The file of @met that is @f, or has its records, or NULL. @f is met. */
+static const struct found_file *same_met(struct met *met, struct found_file *f)
+{
+	struct found_file *other;
+	char ends[2 * COPY_END];
+
+	if (!f->is.ino)
+		return NULL;
+	HASH_FIND(by_identity, met->by_identity, &f->is, sizeof(f->is), other);
+	if (other)
+		return other;
+	HASH_ADD(by_identity, met->by_identity, is, sizeof(f->is), f);
+	f->ends.n = ends_read(f, ends);
+	if (!f->ends.n)
+		return NULL;
+	f->ends.crc = crc32(0, (const unsigned char *)ends, f->ends.n);
+	HASH_FIND(by_ends, met->by_ends, &f->ends, sizeof(f->ends), other);
+	if (!other)
+		HASH_ADD(by_ends, met->by_ends, ends, sizeof(f->ends), f);
+	return other && is_copy(other, f) ? other : NULL;
 }
 
 static void same_tell(const struct found_file *first, const struct found_file *f)
 {
 	char safe[TEXT_SAFE_CAP(200)], safe_first[TEXT_SAFE_CAP(200)];
-	bool is_one = first->ino == f->ino && first->dev == f->dev;
+	bool is_one = first->is.ino == f->is.ino && first->is.dev == f->is.dev;
 
 	text_safe_n(safe, sizeof(safe), f->name, strnlen(f->name, 200));
 	text_safe_n(safe_first, sizeof(safe_first), first->name, strnlen(first->name, 200));
@@ -192,17 +216,22 @@ static void same_tell(const struct found_file *first, const struct found_file *f
 static int names_take(struct explain_cmd *o)
 {
 	const struct found_file *first;
+	struct met met = {};
 
 	o->files = calloc(found.n + 1, sizeof(*o->files));
-	for (size_t i = 0; i < found.n; i++) {
-		first = o->files ? same_before(i) : NULL;
+	for (size_t i = 0; i < found.n && o->files; i++) {
+		first = same_met(&met, &found.list[i]);
 		if (first)
 			same_tell(first, &found.list[i]);
-		if (first || !o->files)
-			free(found.list[i].name);
 		else
 			o->files[o->n_files++] = found.list[i].name;
+		found.list[i].again = first;
 	}
+	HASH_CLEAR(by_identity, met.by_identity);
+	HASH_CLEAR(by_ends, met.by_ends);
+	for (size_t i = 0; i < found.n; i++)
+		if (found.list[i].again || !o->files)
+			free(found.list[i].name);
 	free(found.list);
 	return o->files ? 0 : -1;
 }
