@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/machine.h"
 #include "host/regular_file.h"
@@ -439,20 +438,6 @@ static void debug_link_read(const struct elf_file *f, struct debug_link *ret_lin
 	       sizeof(ret_link->crc));
 }
 
-static bool has_checksum(int fd, uint32_t crc)
-{
-	unsigned char buf[64 << 10];
-	uint32_t is = crc32(0, NULL, 0);
-	off_t at = 0;
-	ssize_t len;
-
-	while ((len = pread(fd, buf, sizeof(buf), at)) > 0) {
-		is = crc32(is, buf, len);
-		at += len;
-	}
-	return !len && is == crc;
-}
-
 /* The marks that show whether a debug file belongs to a program. */
 struct debug_wanted {
 	struct build_id id;
@@ -465,7 +450,7 @@ static bool debug_file_fits(int fd, Elf *elf, const struct debug_wanted *w)
 	struct build_id id;
 
 	if (!w->by_id)
-		return has_checksum(fd, w->link.crc);
+		return regular_file_has_crc(fd, w->link.crc, max_debug_file);
 	build_id_read(elf, &id);
 	return id.len == w->id.len && !memcmp(id.at, w->id.at, id.len);
 }

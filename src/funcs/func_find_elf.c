@@ -5,7 +5,6 @@
 #include "funcs/func_find_elf.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -26,6 +25,7 @@
 #include "funcs/func_unsafe.h"
 #include "funcs/ifunc.h"
 #include "funcs/maps.h"
+#include "host/regular_file.h"
 
 /* A file being read, and its patterns. */
 struct reading {
@@ -231,9 +231,9 @@ static int file_list(struct reading *r, struct reason *why)
 		return reason_set(why, EXIT_FAILED, "process %u uses no C library", r->conf->pid);
 	if (!r->path)
 		return reason_set(why, EXIT_FAILED, "cannot find the C library");
-	fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = regular_file_open(r->path);
 	if (fd < 0)
-		return file_failed(r->path, -errno, why);
+		return file_failed(r->path, fd == -EINVAL ? -ENOEXEC : fd, why);
 	err = file_read(r, fd, why);
 	close(fd);
 	return err;

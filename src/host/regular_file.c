@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 int regular_file_open(const char *path)
 {
@@ -22,4 +23,18 @@ int regular_file_open(const char *path)
 	fd = fd == -1 ? -errno : fd;
 	close(place);
 	return fd;
+}
+
+bool regular_file_has_crc(int fd, uint32_t crc, off_t most)
+{
+	unsigned char bytes[1 << 14];
+	uLong sum = crc32(0, NULL, 0);
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st) || st.st_size > most)
+		return false;
+	for (off_t at = 0; (n = pread(fd, bytes, sizeof(bytes), at)) > 0; at += n)
+		sum = crc32(sum, bytes, n);
+	return !n && sum == crc;
 }

@@ -5,11 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <elfutils/libdwelf.h>
-#include <zlib.h>
 
 #include "host/regular_file.h"
 
@@ -39,21 +37,6 @@ bool build_id_read(int fd, char ret_text[BUILD_ID_TEXT])
 	return *ret_text;
 }
 
-/* The sum is of the whole file. A sparse file may have any size, and nobody waits that long. */
-static bool has_crc(int fd, GElf_Word crc)
-{
-	unsigned char bytes[1 << 14];
-	uLong sum = crc32(0, NULL, 0);
-	struct stat st;
-	ssize_t n;
-
-	if (fstat(fd, &st) || st.st_size > CRC_MOST)
-		return false;
-	for (off_t at = 0; (n = pread(fd, bytes, sizeof(bytes), at)) > 0; at += n)
-		sum = crc32(sum, bytes, n);
-	return !n && sum == crc;
-}
-
 /* Opens @path, which is taken over, if it has the build id; or, with @build_id "", the sum @crc. A
  * path that was opened is *@ret_path. Returns a descriptor, or -1. */
 static int path_open(char *path, const char *build_id, GElf_Word crc, char **ret_path)
@@ -61,8 +44,8 @@ static int path_open(char *path, const char *build_id, GElf_Word crc, char **ret
 	char found[BUILD_ID_TEXT];
 	int fd = regular_file_open(path);
 
-	if (fd >= 0 &&
-	    (*build_id ? build_id_read(fd, found) && !strcmp(found, build_id) : has_crc(fd, crc))) {
+	if (fd >= 0 && (*build_id ? build_id_read(fd, found) && !strcmp(found, build_id)
+				  : regular_file_has_crc(fd, crc, CRC_MOST))) {
 		*ret_path = path;
 		return fd;
 	}

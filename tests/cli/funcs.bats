@@ -188,6 +188,18 @@ load funcs
 	says "'frob' for --probe"
 }
 
+@test "funcs: what is no regular file is refused as a program, and not opened" {
+	mkfifo "$tmp/fifo"
+	spawn sh -c 'exec 3>"$0"; : >"$1"' "$tmp/fifo" "$tmp/opened" # waits for a reader
+	for file in "$tmp/fifo" /dev/null "$tmp"; do
+		expect 1 funcs "$file:x" -D 0.1
+		says "'$file' is no program or library"
+	done
+	[[ ! -e $tmp/opened ]]
+	: <"$tmp/fifo"
+	wait_until test -e "$tmp/opened"
+}
+
 @test "funcs: after a signal or kill -9 nothing stays in the kernel" {
 	start funcs "$calls:calls_*"
 	ids=$(bpf_ids "$pid")
