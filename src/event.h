@@ -634,7 +634,7 @@ struct sent_stack_file {
  */
 struct unwind_row {
 	unsigned int at; /* place in the file */
-	short cfa;       /* offset from the register */
+	short cfa;       /* offset from the register, in 8 bytes: frames may be above 32 KiB */
 	unsigned char rule;
 	signed char fp; /* at CFA + 8 * fp; 0: not saved */
 };

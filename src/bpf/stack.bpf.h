@@ -180,7 +180,7 @@ static __always_inline long stack_walk_by_row(struct stack_walk *w, const struct
 	if (row->rule == UNWIND_PLT)
 		cfa += 8 + ((u64)((w->ip & 15) >= 11) << 3);
 	else if (row->rule == UNWIND_SP || row->rule == UNWIND_FP)
-		cfa += row->cfa;
+		cfa += 8 * (s64)row->cfa;
 	else {
 		w->to->end = STACK_EXPRESSION;
 		return 1;

@@ -92,12 +92,13 @@ static void set_cfa(const struct making *m, const struct frame_rules *r, GElf_Ad
 {
 	if (r->cfa == CFA_EXPRESSION && at >= m->plt && at < m->plt_end)
 		row->rule = UNWIND_PLT;
-	if (r->cfa != CFA_REGISTER || r->cfa_offset < INT16_MIN || r->cfa_offset > INT16_MAX)
+	if (r->cfa != CFA_REGISTER || r->cfa_offset % 8 || r->cfa_offset / 8 < INT16_MIN ||
+	    r->cfa_offset / 8 > INT16_MAX)
 		return;
 	if (r->cfa_register != REG_SP && r->cfa_register != REG_FP)
 		return;
 	row->rule = r->cfa_register == REG_SP ? UNWIND_SP : UNWIND_FP;
-	row->cfa = r->cfa_offset;
+	row->cfa = r->cfa_offset / 8;
 }
 
 /* Where the caller's frame pointer is saved. If no row can say it, neither can the rule. */

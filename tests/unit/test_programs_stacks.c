@@ -107,9 +107,9 @@ static void file_known(u32 n)
 	bpf_map_update_elem(&unwind_files, &key, &f, 0);
 }
 
-static void row(u32 i, u32 at, u8 rule, short cfa, signed char saved)
+static void row(u32 i, u32 at, u8 rule, int cfa, signed char saved)
 {
-	struct unwind_row r = { .at = at, .rule = rule, .cfa = cfa, .fp = saved };
+	struct unwind_row r = { .at = at, .rule = rule, .cfa = cfa / 8, .fp = saved };
 	u32 key = 3 + i;
 
 	memcpy(bpf_map_lookup_elem(&unwind_rows, &key), &r, sizeof(r));
@@ -174,6 +174,26 @@ static void test_rows(void **state)
 	assert_int_equal(s->strata[ST_VFS] + s->strata[ST_SYSCALL] + s->strata[ST_FS], 17);
 	for (int st = ST_FS + 1; st < ST_N; st++)
 		assert_int_equal(s->strata[st], 0);
+}
+
+/* A function has 37,064 bytes of variables, as fio's. */
+static void test_large_frame(void **state)
+{
+	static u64 large[37072 / 8];
+	const struct sent_stack *s;
+
+	(void)state;
+	start();
+	file_known(2);
+	row(0, IN_FILE + 0x100, UNWIND_SP, sizeof(large), 0);
+	row(1, IN_FILE + 0x200, UNWIND_LAST, 0, 0);
+	large[sizeof(large) / 8 - 1] = CODE + 0x210;
+	sp = (u64)large;
+	reads(17);
+	s = last_stack(1);
+	assert_int_equal(s->end, STACK_WHOLE);
+	assert_int_equal(s->n, 2);
+	assert_int_equal(s->frames[1], STACK_FRAME((u64)NUMBER, IN_FILE + 0x20f));
 }
 
 /* What user space and the kernel do while a program reads the entry of a file. */
@@ -833,6 +853,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_new_file, machine_stop),
 		cmocka_unit_test_teardown(test_rows, machine_stop),
+		cmocka_unit_test_teardown(test_large_frame, machine_stop),
 		cmocka_unit_test_teardown(test_file_leaves, machine_stop),
 		cmocka_unit_test_teardown(test_no_rule, machine_stop),
 		cmocka_unit_test_teardown(test_frame_pointers, machine_stop),

@@ -52,6 +52,17 @@ __attribute__((noinline, used)) int function_to_find(int n)
 	return n * 3;
 }
 
+/* One with more than 32 KiB of variables, as programs with large buffers have. */
+enum { LARGE_FRAME = 41003 };
+
+__attribute__((noinline, used)) int function_with_a_large_frame(int n)
+{
+	volatile char buffer[LARGE_FRAME];
+
+	buffer[n] = 1;
+	return buffer[n / 2];
+}
+
 /* The mapping of this test's code. */
 static struct sent_stack_file own_code(void)
 {
@@ -148,8 +159,10 @@ static const struct unwind_row *row_at(const struct unwind_row *rows, size_t n,
 static void a_table_of_this_file(void **state)
 {
 	int fd = open("/proc/self/exe", O_RDONLY);
-	struct unwind_table t;
 	const struct unwind_row *row;
+	struct unwind_table t;
+	unsigned long long at;
+	bool found = false;
 
 	(void)state;
 	assert_int_equal(unwind_table_make(&t, fd), 0);
@@ -159,8 +172,13 @@ static void a_table_of_this_file(void **state)
 	row = row_at(t.rows, t.n, place_of((uintptr_t)function_to_find));
 	assert_non_null(row);
 	assert_int_equal(row->rule, UNWIND_SP);
-	assert_int_equal(row->cfa, 8);
+	assert_int_equal(row->cfa, 1);
 	assert_int_equal(row->fp, 0);
+	at = place_of((uintptr_t)function_with_a_large_frame);
+	for (row = t.rows; row < t.rows + t.n; row++)
+		found |= row->at > at && row->at < at + 64 &&
+			 (row->rule == UNWIND_FP || row->cfa >= LARGE_FRAME / 8);
+	assert_true(found);
 	unwind_table_done(&t);
 	close(fd);
 }
