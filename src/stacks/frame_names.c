@@ -174,22 +174,51 @@ static const char *text_of(const Dwarf_Die *die, unsigned int attribute)
 	return NULL;
 }
 
-/* The name of the innermost inlined function at @address, or NULL. */
-static const char *inlined_name(Dwarf_Die *unit, Dwarf_Addr address)
+/* Finds the child of @parent with the code at @address. Returns false if there is none. */
+static bool child_find(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *ret_child)
 {
-	Dwarf_Die *scopes = NULL;
-	const char *name = NULL;
-	int n = unit ? dwarf_getscopes(unit, address, &scopes) : 0;
+	Dwarf_Die die;
+	int err = dwarf_child(parent, &die);
 
-	for (int i = 0; i < n && !name; i++) {
-		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
-			break;
-		if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine) {
-			name = text_of(&scopes[i], DW_AT_linkage_name);
-			name = name ? name : text_of(&scopes[i], DW_AT_name);
+	for (; !err; err = dwarf_siblingof(&die, &die)) {
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_subprogram:
+		case DW_TAG_inlined_subroutine:
+		case DW_TAG_lexical_block:
+		case DW_TAG_try_block:
+		case DW_TAG_catch_block:
+		case DW_TAG_with_stmt:
+		case DW_TAG_entry_point:
+		case DW_TAG_module:
+			if (dwarf_haspc(&die, address) <= 0)
+				break;
+			*ret_child = die;
+			return true;
 		}
 	}
-	free(scopes);
+	return false;
+}
+
+/* The name of the innermost inlined function at @address, or NULL. The function of libdw for that
+ * calls itself for each level, and a file can have any number of levels. */
+static const char *inlined_name(const Dwarf_Die *unit, Dwarf_Addr address)
+{
+	enum { LEVELS_MOST = 1024 };
+	const char *name = NULL, *inner;
+	Dwarf_Die at;
+
+	if (!unit)
+		return NULL;
+	at = *unit;
+	for (int i = 0; i < LEVELS_MOST && child_find(&at, address, &at); i++) {
+		if (dwarf_tag(&at) == DW_TAG_subprogram)
+			name = NULL;
+		if (dwarf_tag(&at) != DW_TAG_inlined_subroutine)
+			continue;
+		inner = text_of(&at, DW_AT_linkage_name);
+		inner = inner ? inner : text_of(&at, DW_AT_name);
+		name = inner ? inner : name;
+	}
 	return name;
 }
 

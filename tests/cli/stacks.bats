@@ -654,6 +654,46 @@ has_bytes() { (($(stat -c %s "$1") > $2)); } # FILE BYTES
 	wait_until test ! -e "$reader"
 }
 
+@test "--by function: a program whose DWARF is nested without end has its names" {
+	cat >"$tmp/main.c" <<-'END'
+		#include <fcntl.h>
+		#include <unistd.h>
+		int main(int n, char **args)
+		{
+			int fd = creat(args[1], 0600);
+
+			for (int i = 0; i < 101; i++)
+				if (write(fd, "", 1) != 1)
+					return 1;
+			return 0;
+		}
+	END
+	# a unit, and in it 70,000 lexical blocks, each in the one before
+	cat >"$tmp/dwarf.s" <<-'END'
+		.section .debug_abbrev, "", @progbits
+		.byte 1, 0x11, 1, 0x11, 1, 0x12, 7, 0, 0
+		.byte 2, 0x0b, 1, 0x11, 1, 0x12, 0x0b, 0, 0, 0
+		.section .debug_info, "", @progbits
+		.long .Lend - .Lbegin
+		.Lbegin: .short 4
+		.long 0
+		.byte 8
+		.byte 1
+		.quad main, 200
+		.rept 70000
+		.byte 2
+		.quad main
+		.byte 200
+		.endr
+		.fill 70001
+		.Lend:
+		.section .note.GNU-stack, "", @progbits
+	END
+	cc -O2 -o "$dir/deep" "$tmp/main.c" "$tmp/dwarf.s"
+	expect 0 breakdown --all-stacks --by function -j -o "$tmp/out" -- "$dir/deep" "$dir/f"
+	json '[.ops[] | select(.op == "write" and .key == "main [deep]") | .count] == [101]' "$tmp/out"
+}
+
 # linked NAME: the program has no names, and tells that the file NAME has them.
 linked() {
 	strip "$dir/store"
