@@ -53,12 +53,13 @@ static struct found {
 	uint64_t refused; /* files and directories that cannot be read */
 } found;
 
-/* Adds a file. @st is NULL if there is none. Returns 0 or -1. */
+/* Adds a file. @st is NULL if there is none. A pipe has no identity: whoever writes into it would
+ * notice a look. Returns 0 or -1. */
 static int file_add(const char *name, const struct stat *st)
 {
 	struct found_file file = {};
 
-	if (st)
+	if (st && S_ISREG(st->st_mode))
 		file = (struct found_file){ .is = { st->st_dev, st->st_ino },
 					    .ends.bytes = st->st_size };
 

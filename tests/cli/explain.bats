@@ -161,6 +161,15 @@ hosts_make() { # DIR: the hosts db1 to db23 with models A, B and C; fsyncs are s
 	[[ $output == "doubtful: 11 events lost in 1.ios"$'\n'* ]]
 }
 
+@test "explain: pipes are refused, and whoever writes into them does not notice" {
+	cd "$tmp"
+	mkfifo a b
+	cat "$made/none.ios" >a &
+	expect 2 explain a b 'any>p90'
+	[[ $stderr == "error: explain reads a recording twice"* ]]
+	timeout $((20 * $(patience))) cmp a "$made/none.ios"
+}
+
 @test "explain: a recording with two names, or a copy of it, counts once" {
 	cd "$tmp"
 	mkdir day
