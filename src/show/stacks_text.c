@@ -14,9 +14,10 @@
 
 enum {
 	NAME_BYTES = 600,
-	TREES_MOST = 3,  /* operations with a tree, without -v */
-	LINES_MOST = 12, /* of a tree, likewise */
-	BAR = 12,        /* letters */
+	BUILD_ID_BYTES = 129, /* as text; tools make 20 or 32 bytes, two digits each */
+	TREES_MOST = 3,       /* operations with a tree, without -v */
+	LINES_MOST = 12,      /* of a tree, likewise */
+	BAR = 12,             /* letters */
 	NAME_COLUMNS = 52,
 	INDENT_MOST = 24,
 };
@@ -324,16 +325,16 @@ bool stacks_ended_text(char *dst, size_t cap, const struct stacks *s, unsigned i
 bool stacks_unnamed_text(char *dst, size_t cap, const struct stacks *s)
 {
 	const struct stack_frame *f = s->unnamed;
-	char name[NAME_BYTES], safe[TEXT_SAFE_CAP(NAME_BYTES)], build_id[TEXT_SAFE_CAP(64)] = "";
+	char name[NAME_BYTES], safe[80], build_id[BUILD_ID_BYTES] = "";
 
 	if (!f || s->nameless)
 		return false;
 	stack_frame_text(name, sizeof(name), f, FRAME_LIBRARY);
 	text_safe_utf8(safe, sizeof(safe), name, strnlen(name, NAME_BYTES));
 	if (f->build_id)
-		text_safe_n(build_id, sizeof(build_id), f->build_id, strnlen(f->build_id, 63));
+		text_safe(build_id, sizeof(build_id), f->build_id);
 	snprintf(dst, cap,
-		 "%.80s has no symbol: install the debug symbols of this file%s%s%s, and trace "
+		 "%s has no symbol: install the debug symbols of this file%s%s%s, and trace "
 		 "again, or give their directory to report --symbols",
 		 safe, *build_id ? " (build id " : "", build_id, *build_id ? ")" : "");
 	return true;

@@ -14,7 +14,7 @@
 /* Half the width of the 95 % interval around a share of @part in [0, 1], in percent. */
 double stacks_error(const struct stacks *s, double part);
 
-enum { STACKS_WORDS = 320 }; /* room for each of the texts below */
+enum { STACKS_WORDS = 400 }; /* room for each of the texts below */
 
 /* "the stacks of 1,789 operations were taken", or from how many functions are estimated, with the
  * error. */
