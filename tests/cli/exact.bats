@@ -211,7 +211,8 @@ os.read(held[0], 1)'
 for i in range(101): os.close(os.open(sys.argv[1], os.O_PATH))' "$dir/file")
 	echo text >"$dir/file"
 	"$iostrata" breakdown -j --by file --op open,close -o "$tmp/out" -- "${opens[@]}"
-	json --arg f "$dir/file" '[.ops[] | select(.key == $f) | .op, .count] | sort == [101, 101, "close", "open"]' "$tmp/out"
+	json --arg f "$dir/file" '[.ops[] | select(.key == $f) | .op, .count] | sort == [101, 101, "close", "open"]' \
+		"$tmp/out"
 	expect 0 record -o "$tmp/r" -- "${opens[@]}"
 	expect 0 report -j --file "$dir/file" "$tmp/r"
 	json '[.ops[] | .op, .count] | sort == [101, 101, "close", "open"]'

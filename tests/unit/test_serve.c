@@ -232,10 +232,9 @@ static void missing_fill(struct missing *m, const char *reason)
 static void test_reasons(void **state)
 {
 	static const char *const names[] = {
-		"syscall",  "vfs",      "fs",      "throttle", "tag",   "queue", "device",
-		"complete", "runq",     "preempt", "helper",   "sleep", "lock",  "server",
-		"reap",     "requests", "calls",   "uring",    "aio",   "fault", "pages",
-		"paths"
+		"syscall", "vfs",     "fs",     "throttle", "tag",   "queue",  "device", "complete",
+		"runq",    "preempt", "helper", "sleep",    "lock",  "server", "reap",   "requests",
+		"calls",   "uring",   "aio",    "fault",    "pages", "paths"
 	};
 	enum { NAMES = sizeof(names) / sizeof(*names) };
 	struct missing missing;
