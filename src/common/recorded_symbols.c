@@ -14,10 +14,14 @@
 #include "base/text.h"
 #include "host/memory_limit.h"
 #include "host/privilege.h"
+#include "run/caller.h"
 #include "run/cmd.h"
 #include "run/copy.h"
+#include "run/debuginfod.h"
 
-enum { UNFOUND_TEXT = 256 };
+enum { UNFOUND_TEXT = 256, FETCHED_MOST = 256 };
+
+static const char servers[] = "debuginfod"; /* in place of a directory */
 
 /* Notes a file without a debug file, once. */
 static void unfound_add(struct recorded_symbols *s, const struct stack_frame *f)
@@ -100,23 +104,61 @@ static bool found_send(int to, const struct found *f)
 	return !left;
 }
 
+/* Debug files from servers. */
+struct fetched {
+	char *paths[FETCHED_MOST];
+	size_t n;
+};
+
+static bool is_build_id(const char *text)
+{
+	size_t len = strlen(text);
+
+	return len >= 4 && len < BUILD_ID_TEXT && strspn(text, "0123456789abcdef") == len;
+}
+
+/* Fetches the debug file of each file, in the copy that still has its privileges: as the caller of
+ * sudo. Nothing is read of what comes. */
+static void fetch(const struct wanted *list, size_t n, struct fetched *ret)
+{
+	struct reason why;
+	struct caller c = {};
+
+	if (caller_find(&c, &why))
+		return;
+	for (size_t i = 0; i < n && ret->n < FETCHED_MOST; i++) {
+		if ((i && !strcmp(list[i].build_id, list[i - 1].build_id)) ||
+		    !is_build_id(list[i].build_id))
+			continue;
+		ret->paths[ret->n] = debuginfod_fetch(&c, list[i].build_id);
+		ret->n += !!ret->paths[ret->n];
+	}
+	caller_done(&c);
+}
+
 /* Looks for all names, in the copy: debug files are hostile, so it has no privilege but to read. */
 static int frames_find(void *arg)
 {
 	struct search *s = arg;
 	struct found f = {}, end = {};
+	struct fetched fetched = {};
 	struct wanted *list;
 	struct reason why;
 	size_t n;
 
-	memory_limit(); /* packed symbols may want any */
+	list = wanted_list(s->catalog, &n);
+	if (list && s->symbols->asks)
+		fetch(list, n, &fetched);
+	unsetenv("DEBUGINFOD_URLS"); /* libraries fetch nothing */
+	memory_limit();              /* packed symbols may want any */
 	/* root of a user namespace may have nobody to become: its capabilities are gone all the
 	 * same */
 	if (privilege_drop_but_reading(&why) && privilege_has(CAP_DAC_OVERRIDE)) {
 		snprintf(end.name.function, sizeof(end.name.function), "%s", why.error);
 		return !found_send(s->to, &end);
 	}
-	list = wanted_list(s->catalog, &n);
+	for (size_t i = 0; i < fetched.n; i++)
+		debug_files_add(&s->symbols->files, fetched.paths[i]);
 	for (size_t i = 0; list && i < n; i++) {
 		f.id = list[i].id;
 		f.name = (struct frame_name){};
@@ -205,7 +247,10 @@ static int frames_name(void *arg, struct catalog *c)
 int recorded_symbols_check(const struct opt_strings *places, struct reason *why)
 {
 	for (unsigned int i = 0; i < places->n; i++)
-		if (access(places->at[i], R_OK))
+		if (!strcmp(places->at[i], servers)) {
+			if (debuginfod_check(why))
+				return -1;
+		} else if (access(places->at[i], R_OK))
 			return reason_set(why, EXIT_FAILED, "cannot read '%.200s': %s",
 					  places->at[i], strerror(errno));
 	return 0;
@@ -215,8 +260,11 @@ const struct frame_namer *recorded_symbols_namer(struct recorded_symbols *s)
 {
 	if (!s->places.n)
 		return NULL;
-	unsetenv("DEBUGINFOD_URLS"); /* nothing is fetched from the network */
-	s->files.places = s->places;
+	s->files.places.n = 0;
+	for (unsigned int i = 0; i < s->places.n; i++)
+		if (strcmp(s->places.at[i], servers) != 0)
+			s->files.places.at[s->files.places.n++] = s->places.at[i];
+	s->asks = s->files.places.n < s->places.n;
 	s->namer = (struct frame_namer){ frames_name, s };
 	return &s->namer;
 }

@@ -15,6 +15,7 @@ struct reason;
 struct recorded_symbols {
 	struct opt_strings places; /* the option's */
 	/* private */
+	bool asks; /* servers, for debug files */
 	struct debug_files files;
 	struct frame_namer namer;
 	uint64_t without, named;        /* frames without a name, and those that got one */
@@ -25,9 +26,10 @@ struct recorded_symbols {
 
 #define SYMBOLS_HELP                                                                               \
 	"for functions without a name: look into this directory for files with the same build "    \
-	"id, as /usr/lib/debug, or plain files"
+	"id, as /usr/lib/debug, or plain files; debuginfod: ask the servers in $DEBUGINFOD_URLS"
 
-/* Fails if one of @places does not exist. Returns 0, or -1 with @why. */
+/* Fails if one of @places does not exist, or servers cannot be asked. Returns 0, or -1 with @why.
+ */
 int recorded_symbols_check(const struct opt_strings *places, struct reason *why);
 
 /* What to put into struct recording: NULL without the option. @s stays where it is. */

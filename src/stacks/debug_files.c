@@ -74,7 +74,7 @@ static bool is_better(const char *path, const struct debug_file *than)
 	return !than->path || (len > 6 && !strcmp(path + len - 6, ".debug"));
 }
 
-static void plain_add(struct debug_files *s, const char *path)
+void debug_files_add(struct debug_files *s, const char *path)
 {
 	char build_id[BUILD_ID_TEXT];
 	struct debug_file *f;
@@ -104,7 +104,7 @@ static void place_scan(struct debug_files *s, const char *place, unsigned int *l
 			fts_set(tree, at, FTS_SKIP);
 		if (at->fts_info != FTS_F || at->fts_statp->st_size < (off_t)sizeof(Elf32_Ehdr))
 			continue;
-		plain_add(s, at->fts_path);
+		debug_files_add(s, at->fts_path);
 		--*left;
 	}
 	if (tree)

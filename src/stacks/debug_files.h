@@ -32,6 +32,9 @@ struct debug_files {
 bool debug_files_name(struct debug_files *s, const char *build_id, uint64_t address,
 		      struct frame_name *ret_name);
 
+/* Adds a debug file that is in none of the places. Its build id is read from it. */
+void debug_files_add(struct debug_files *s, const char *path);
+
 void debug_files_done(struct debug_files *s);
 
 #endif

@@ -88,7 +88,7 @@ static long place_find(const struct unwind *u, size_t n, unsigned long long time
  * program reads these rows. Returns 0 or -errno; then the rows are not free. */
 static int files_leave(struct unwind *u, size_t first, size_t n)
 {
-	unsigned int kept = 0;
+	unsigned int n_left = 0;
 	int err;
 
 	for (unsigned int i = 0; i < u->n_areas; i++) {
@@ -105,8 +105,8 @@ static int files_leave(struct unwind *u, size_t first, size_t n)
 		return err;
 	for (unsigned int i = 0; i < u->n_areas; i++)
 		if (u->areas[i].number)
-			u->areas[kept++] = u->areas[i];
-	u->n_areas = kept;
+			u->areas[n_left++] = u->areas[i];
+	u->n_areas = n_left;
 	return 0;
 }
 

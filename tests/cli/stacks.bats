@@ -490,7 +490,8 @@ debug_file() {
 	cc -O2 -g -pthread -o "$dir/store" tests/store.c
 	debug_file
 	"$iostrata" record --all-stacks -o "$dir/r" -- "$dir/store" "$dir/f" 23 <<<go
-	strace -f -o "$tmp/calls" -e trace=openat,setresuid,seccomp,prlimit64 "$iostrata" report --symbols "$dir/debug" "$dir/r" >"$tmp/out"
+	strace -f -o "$tmp/calls" -e trace=openat,setresuid,seccomp,prlimit64 \
+		"$iostrata" report --symbols "$dir/debug" "$dir/r" >"$tmp/out"
 	grep -q "save_rows (store.c:" "$tmp/out"
 	# each process that opens a file there became another user before, with a limit of memory, and confined itself
 	awk -v place="\"$dir/debug" '
@@ -504,6 +505,48 @@ debug_file() {
 		"$iostrata" report --by function --symbols "$dir/debug" "$dir/r" >"$tmp/out" 2>"$tmp/err"
 	not grep -q save_rows "$tmp/out"
 	grep -q "the process that reads debug files has not named all: it ended" "$tmp/err"
+}
+
+# A stand-in for elfutils' debuginfod-find. It notes who asks, and whether its cache is the user's.
+debuginfod_find() {
+	mkdir "$dir/bin"
+	cat >"$dir/bin/debuginfod-find" <<'END'
+#!/bin/sh
+echo "$(id -u) $1 $HOME" >>"${0%/*}/asked"
+curl -sfo "${0%/*}/$2" "$DEBUGINFOD_URLS/buildid/$2/$1" && echo "${0%/*}/$2"
+END
+	chmod 755 "$dir/bin/debuginfod-find"
+	chmod 777 "$dir/bin"
+}
+
+@test "--symbols debuginfod: the servers are asked for debug files, as the caller of sudo" {
+	cc -O2 -g -pthread -o "$dir/store" tests/store.c
+	debug_file
+	"$iostrata" record --all-stacks -o "$dir/r" -- "$dir/store" "$dir/f" 101 <<<go
+	expect 1 report --symbols debuginfod "$dir/r"
+	says "no server for debug files is known: DEBUGINFOD_URLS is not set"
+	export DEBUGINFOD_URLS=http://127.0.0.1:1
+	run --separate-stderr env PATH=/none "$iostrata" report --symbols debuginfod "$dir/r"
+	[[ $status == 1 && $stderr == *"cannot start 'debuginfod-find': "* ]]
+	local id
+	id=$(readelf -n "$dir/plain/below/other-name" | sed -n 's/.*Build ID: //p')
+	mkdir -p "$dir/served/buildid/$id"
+	cp "$dir/debug/.build-id"/*/*.debug "$dir/served/buildid/$id/debuginfo"
+	spawn python3 -u -m http.server --bind 127.0.0.1 --directory "$dir/served" 0 >"$tmp/server" 2>/dev/null
+	wait_until grep -q port "$tmp/server"
+	DEBUGINFOD_URLS=http://127.0.0.1:$(sed 's/.* port \([0-9]*\).*/\1/' "$tmp/server")
+	debuginfod_find
+	chmod a+rx "$dir"
+	PATH=$dir/bin:$PATH SUDO_USER=nobody SUDO_UID=65534 SUDO_GID=65534 \
+		"$iostrata" report --by function -j --symbols debuginfod "$dir/r" >"$tmp/out"
+	shares_are_right "save_rows [store]" "save_index [store]"
+	grep -qx "65534 debuginfo $(getent passwd nobody | cut -d: -f6)" "$dir/bin/asked"
+	not grep -qv "^65534 " "$dir/bin/asked"
+	# without the choice nobody is asked
+	rm "$dir/bin/asked"
+	mkdir "$dir/empty"
+	PATH=$dir/bin:$PATH expect 0 report --by function --symbols "$dir/empty" "$dir/r"
+	[[ ! -e $dir/bin/asked && $stderr == *"no debug file for store (build id $id)"* ]]
 }
 
 # browsed PAGE [JAVASCRIPT]: what is in the page, as JSON in $tmp/seen

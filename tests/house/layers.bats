@@ -8,7 +8,7 @@ mapfile -t headers < <(ls src/*.h src/*/*.h | grep -v "^src/bpf/")
 bpf=(src/bpf/*.h src/bpf/*.c)
 
 # The processes of the tool: only these files fork, wait, execute and end one.
-forking="src/run/child.c src/run/copy.c src/run/deputy.c src/run/listener.c src/run/own.c \
+forking="src/run/child.c src/run/copy.c src/run/debuginfod.c src/run/deputy.c src/run/listener.c src/run/own.c \
 src/run/program.c src/run/several.c src/run/stack_deputy.c"
 
 but() { # FILES -- NAMES: the files without those
