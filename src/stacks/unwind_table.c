@@ -24,8 +24,9 @@ enum {
 	COMMON_MOST = 4096,       /* common entries (CIE) */
 	LOOK_ENTRIES = 256,       /* between two looks at the time */
 	SYMBOLS_MOST = 256 << 20, /* bytes of a table; libelf has all of it in memory */
+	/* of the code at an entry point: the dynamic linker calls constructors 43 bytes after it */
+	ENTRY_BYTES = 64,
 	/* of the start of a function: relative to its own place, signed, 4 bytes */
-	ENTRY_BYTES = 32, /* of the code at an entry point */
 	ENCODING = DW_EH_PE_pcrel | DW_EH_PE_sdata4,
 };
 

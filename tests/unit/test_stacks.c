@@ -204,7 +204,8 @@ static void an_entry_point_is_the_last_frame(void **state)
 	}
 	assert_int_equal(unwind_table_make(&t, fd), 0);
 	assert_int_equal(row_at(t.rows, t.n, at)->rule, UNWIND_LAST);
-	assert_int_not_equal(row_at(t.rows, t.n, at + 33)->rule, UNWIND_LAST);
+	assert_int_equal(row_at(t.rows, t.n, at + 47)->rule, UNWIND_LAST);
+	assert_int_not_equal(row_at(t.rows, t.n, at + 65)->rule, UNWIND_LAST);
 	for (size_t i = 1; i < t.n; i++)
 		assert_true(t.rows[i - 1].at < t.rows[i].at);
 	unwind_table_done(&t);
