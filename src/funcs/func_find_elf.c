@@ -55,6 +55,16 @@ static bool is_meant(struct reading *r, const char *name)
 	return patterns_mean_any(r->patterns, r->n, r->scope, names, 3);
 }
 
+/* Why the function at @offset of the file must not be probed, or NULL if it may be. */
+static const char *refused_reason(const struct reading *r, const char *name, uint64_t offset)
+{
+	unsigned char code[ENTRY_LEN];
+	ssize_t n = pread(r->fd, code, sizeof(code), offset);
+	const char *why = func_entry_unsafe(code, n > 0 ? n : 0);
+
+	return why ? why : func_unsafe(name);
+}
+
 static int function_add(void *arg, const struct elf_symbol *s)
 {
 	bool ifunc = s->type == STT_GNU_IFUNC;
@@ -74,7 +84,7 @@ static int function_add(void *arg, const struct elf_symbol *s)
 	if (err)
 		return err;
 	f = &r->l->at[r->l->n - 1];
-	f->refused = ifunc && !chosen ? ifunc_unknown : func_unsafe(s->name);
+	f->refused = ifunc && !chosen ? ifunc_unknown : refused_reason(r, s->name, f->addr);
 	f->demangled = r->demangled[0] ? strdup(r->demangled) : NULL;
 	return r->demangled[0] && !f->demangled ? -ENOMEM : 0;
 }

@@ -90,6 +90,71 @@ const char *func_unsafe(const char *name)
 	return NULL;
 }
 
+#if defined(__x86_64__)
+/* The opcode of the vector instruction @code, or -1: it is none (VEX and EVEX have three prefixes;
+ * in 64-bit programs, these bytes begin nothing else). */
+static int vector_opcode(const unsigned char *code, size_t n)
+{
+	size_t at = !n ? 0 : code[0] == 0xc5 ? 2 : code[0] == 0xc4 ? 3 : code[0] == 0x62 ? 4 : 0;
+
+	return at && at < n ? code[at] : -1;
+}
+
+/*
+ * Uprobes do not execute the first instruction in place. They refuse some instructions, and do the
+ * work of jumps, calls and nops themselves. For both they heed only the opcode
+ * (arch/x86/kernel/uprobes.c). But with a VEX or EVEX prefix the same opcode is another
+ * instruction: 7a, a jump, is vpbroadcastb, with which strchr() of glibc begins.
+ */
+static bool opcode_is_misread(int opcode)
+{
+	switch (opcode) {
+	case 0x70 ... 0x7f: /* conditional jumps */
+	case 0x90:          /* nop */
+	case 0x9d:          /* popf */
+	case 0xc2 ... 0xc3: /* returns */
+	case 0xca ... 0xcb:
+	case 0xe8 ... 0xe9: /* call and jumps */
+	case 0xeb:
+	case 0xff: /* indirect calls and jumps */
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Uprobes take the opcode for one that is invalid or needs privileges, as that of "out". They
+ * refuse it when a program maps the file, and tell nobody. */
+static bool opcode_is_refused(int opcode)
+{
+	static const unsigned char refused[] = { 0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27,
+						 0x2f, 0x37, 0x3f, 0x60, 0x61, 0x62, 0x6c, 0x6d,
+						 0x6e, 0x6f, 0x82, 0x9a, 0xcd, 0xce, 0xcf, 0xd4,
+						 0xd6, 0xe4, 0xe5, 0xe6, 0xe7, 0xea, 0xec, 0xed,
+						 0xee, 0xef, 0xf0, 0xf1, 0xf4, 0xfa, 0xfb };
+
+	return opcode > 0 && memchr(refused, opcode, sizeof(refused));
+}
+
+const char *func_entry_unsafe(const unsigned char *code, size_t n)
+{
+	int opcode = vector_opcode(code, n);
+
+	if (opcode_is_misread(opcode))
+		return "a probe would break it: the kernel takes its first instruction (AVX) for "
+		       "a jump";
+	return opcode_is_refused(opcode) ? "the kernel cannot probe its first instruction (AVX)"
+					 : NULL;
+}
+#else
+const char *func_entry_unsafe(const unsigned char *code, size_t n)
+{
+	(void)code;
+	(void)n;
+	return NULL;
+}
+#endif
+
 /* Keeps @name without its version. */
 static void sign_set(char sign[SIGN_LEN], const char *name)
 {

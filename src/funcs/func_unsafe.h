@@ -9,7 +9,8 @@
  * When the program itself unwinds the stack, it finds only the address of the kernel, and no
  * caller. So an exception finds no handler, and an ending thread cleans up nothing.
  *
- * Entries of functions can be probed in every program.
+ * Entries of functions can be probed in every program, unless the kernel misreads or refuses their
+ * first instruction.
  */
 #ifndef IOSTRATA_FUNCS_FUNC_UNSAFE_H
 #define IOSTRATA_FUNCS_FUNC_UNSAFE_H
@@ -22,6 +23,14 @@ struct reason;
 
 /* Why the return of function @name must not be probed, or NULL if it may be. */
 const char *func_unsafe(const char *name);
+
+enum { ENTRY_LEN = 15 }; /* the longest instruction of x86 */
+
+/*
+ * Why the entry of a function cannot be probed, or NULL if it can be. @code are the first @n
+ * bytes of the function; ENTRY_LEN are enough.
+ */
+const char *func_entry_unsafe(const unsigned char *code, size_t n);
 
 enum { SIGN_LEN = 64 };
 

@@ -170,6 +170,49 @@ no_debug_file() {
 	says 'fast cannot be traced: .*chosen at run time \(IFUNC\) and not known here: debug symbols'
 }
 
+# The kernel's uprobes heed the opcode, and not the prefix: they take vpor for a jump.
+@test "funcs: a program with vector instructions computes the same while it is traced" {
+	[[ $(uname -m) == x86_64 ]] || skip "only x86 has these instructions"
+	grep -qw avx /proc/cpuinfo || skip "this CPU has no AVX"
+	cc -O1 -x c -o "$tmp/vector" - <<-'C'
+		#include <stdio.h>
+
+		#define FUNCTION(name, insn)                                                       \
+			__asm__(".globl " #name "\n.type " #name ",@function\n" #name ": " insn    \
+				"\nret\n.size " #name ",.-" #name "\n");                           \
+			v4 name(v4, v4, v4 *)
+		typedef int v4 __attribute__((vector_size(16)));
+		FUNCTION(vector_or, "vpor %xmm1, %xmm0, %xmm0");
+		FUNCTION(vector_subtract, "vpsubsb %xmm1, %xmm0, %xmm0");
+		FUNCTION(vector_compare, "vcmpeqps %xmm1, %xmm0, %xmm0");
+		FUNCTION(vector_store, "vmovdqu %xmm0, (%rdi)");
+		FUNCTION(vector_xor, "vpxor %xmm1, %xmm0, %xmm0");
+		FUNCTION(vector_add, "vaddps %xmm1, %xmm0, %xmm0");
+		int main(void)
+		{
+			v4 (*const all[])(v4, v4, v4 *) = { vector_store, vector_xor, vector_add, vector_or,
+							    vector_compare, vector_subtract };
+			for (int i = 0; i < 6; i++) {
+				v4 a = { 11, 22, 33, 44 }, b = { 11, 7, 3, 1 }, c = {}, v = all[i](a, b, &c);
+				printf("%d: %d %d %d %d, %d\n", i, v[0], v[1], v[2], v[3], c[3]);
+			}
+			return 0;
+		}
+	C
+	"$tmp/vector" >"$tmp/plain"
+	run -0 --separate-stderr "$iostrata" funcs --csv "$tmp/vector:vector_*" -- "$tmp/vector"
+	[[ $output == *'vector_add(),1,'* ]]
+	[[ $output != *vector_or* && $output != *vector_store* ]]
+	grep '^[0-9]: ' <<<"$stderr" | cmp - "$tmp/plain" # the CSV has the standard output
+	expect 0 funcs --list "$tmp/vector:vector_*"
+	[[ $output == *'vector_or ['*'the kernel takes its first instruction (AVX) for a jump'* ]]
+	[[ $output == *'6 functions, 5 of them not traced'* ]]
+	# the kernel refuses this one when a program is started, and tells nobody: it would look as if it were never called
+	[[ $output == *'vector_xor ['*'the kernel cannot probe its first instruction (AVX)'* ]]
+	expect 1 funcs "$tmp/vector:vector_or" -D 0.1
+	says 'vector_or cannot be traced: a probe would break it' ''
+}
+
 @test "funcs: --list shows the functions that a pattern matches" {
 	expect 0 funcs --list "$calls:/^calls_(top|mid)$/"
 	[[ $output == *"calls_mid [$calls]"* && $output == *"2 functions"* ]]

@@ -126,6 +126,46 @@ static void some_returns_are_not_probed(void **state)
 		assert_null(func_unsafe(safe[i]));
 }
 
+#if defined(__x86_64__)
+/* The first instructions of functions: as the kernel's uprobes read them, and as the CPU does. */
+static void functions_with_a_first_instruction_that_uprobes_misread_are_refused(void **state)
+{
+	static const unsigned char misread[][ENTRY_LEN] = {
+		{ 0x62, 0xe2, 0x7d, 0x28, 0x7a, 0xce }, /* vpbroadcastb %esi,%ymm17: jp */
+		{ 0xc4, 0xe2, 0x7d, 0x78, 0xc0 },       /* vpbroadcastb %xmm0,%ymm0: js */
+		{ 0xc5, 0xf8, 0x77 },                   /* vzeroupper: ja */
+		{ 0xc5, 0xfa, 0x7f, 0x07 },             /* vmovdqu %xmm0,(%rdi): jg */
+		{ 0xc5, 0xf9, 0xe8, 0xc1 },             /* vpsubsb %xmm1,%xmm0,%xmm0: call */
+		{ 0xc5, 0xf9, 0xeb, 0xc1 },             /* vpor %xmm1,%xmm0,%xmm0: jmp */
+		{ 0xc5, 0xf8, 0xc2, 0xc1, 0x00 },       /* vcmpeqps %xmm1,%xmm0,%xmm0: ret */
+	};
+	static const unsigned char refused[][ENTRY_LEN] = {
+		{ 0xc5, 0xf9, 0xef, 0xc1 },             /* vpxor %xmm1,%xmm0,%xmm0: out */
+		{ 0xc5, 0xfa, 0x6f, 0x07 },             /* vmovdqu (%rdi),%xmm0: outs */
+		{ 0x62, 0xe1, 0xfe, 0x28, 0x6f, 0x17 }, /* vmovdqu64 (%rdi),%ymm18: outs */
+	};
+	static const unsigned char right[][ENTRY_LEN] = {
+		{ 0xc5, 0xf9, 0xfe, 0xc1 },       /* vpaddd %xmm1,%xmm0,%xmm0 */
+		{ 0xc5, 0xf8, 0x57, 0xc1 },       /* vxorps: as long as no push is */
+		{ 0xf3, 0x0f, 0x1e, 0xfa },       /* endbr64 */
+		{ 0x7a, 0x05 },                   /* jp */
+		{ 0xe9, 0x00, 0x00, 0x00, 0x00 }, /* jmp */
+		{ 0x55 },                         /* push %rbp */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(misread) / sizeof(*misread); i++)
+		assert_non_null(strstr(func_entry_unsafe(misread[i], ENTRY_LEN), "would break"));
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+		assert_non_null(strstr(func_entry_unsafe(refused[i], ENTRY_LEN), "cannot probe"));
+	for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++)
+		assert_null(func_entry_unsafe(right[i], ENTRY_LEN));
+	assert_non_null(func_entry_unsafe(misread[0], 5));
+	for (size_t n = 0; n < 5; n++) /* the end of the file */
+		assert_null(func_entry_unsafe(misread[0], n));
+}
+#endif
+
 static void assert_demangled(const char *name, const char *full, const char *plain)
 {
 	char buf[DEMANGLED_LEN];
@@ -197,6 +237,10 @@ int main(void)
 		cmocka_unit_test(exclusions_have_a_scope),
 		cmocka_unit_test(long_names_are_whole),
 		cmocka_unit_test(some_returns_are_not_probed),
+#if defined(__x86_64__)
+		cmocka_unit_test(
+			functions_with_a_first_instruction_that_uprobes_misread_are_refused),
+#endif
 		cmocka_unit_test(names_of_cpp),
 		cmocka_unit_test(names_of_rust),
 	};
