@@ -45,11 +45,29 @@ bool demangle(const char *name, bool parameters, char buf[DEMANGLED_LEN])
 	return true;
 }
 
+/* Whether a type in @name may have thousands of lifetimes, "for<'a, 'b, ...>": "FG" or "DG", then
+ * their number. libiberty counts them one by one, also in a part that it does not print. The same
+ * letters in an identifier cost the name. */
+static bool has_many_lifetimes(const char *name)
+{
+	static const char digits[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t len;
+
+	for (const char *at = name; (at = strchr(at + 1, 'G'));) {
+		len = strspn(at + 1, digits);
+		if ((at[-1] == 'F' || at[-1] == 'D') && at[1 + len] == '_' && len > 2)
+			return true;
+	}
+	return false;
+}
+
 bool demangle_rust(const char *name, char buf[DEMANGLED_LEN])
 {
 	struct text t = { .buf = buf };
 
-	if (strncmp(name, "_R", 2) || strnlen(name, MANGLED_LEN) == MANGLED_LEN)
+	if (strncmp(name, "_R", 2) || strnlen(name, MANGLED_LEN) == MANGLED_LEN ||
+	    has_many_lifetimes(name))
 		return false;
 	buf[0] = '\0';
 	if (setjmp(t.too_long))

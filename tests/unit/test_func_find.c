@@ -225,6 +225,10 @@ static void names_of_rust(void **state)
 	assert_true(demangle_rust(name, buf));
 	assert_true(strlen(buf) > DEMANGLED_LEN / 2);
 	assert_memory_equal(buf, "a::<((), ()), (((), ())", 22);
+	/* lifetimes in a part that is not printed: of all, 2^48 */
+	assert_true(demangle_rust("_RXIC1aFGz_EuEuC1b", buf));
+	assert_string_equal(buf, "<() as b>");
+	assert_false(demangle_rust("_RXIC1aFGzzzzzzzz_EuEuC1b", buf));
 	memset(name, 'T', sizeof(name) - 1);
 	memcpy(name, "_RIC1a", 6);
 	assert_false(demangle_rust(name, buf));
