@@ -131,7 +131,8 @@ static void sums_note(struct stack_rows *r, const struct sent_stack *s, double s
 	r->sums.by_frame_pointers += s->by_frame_pointers;
 	r->sums.sampled |= scale > 1;
 	r->weights += weight;
-	r->weights_squared += weight * weight;
+	r->variance +=
+		(1 - 1 / scale) * weight * weight; /* what was certain to be drawn has none */
 }
 
 int stack_rows_sum(struct stack_rows *r, const struct sent_stack *s, const struct op_key *key,
@@ -289,9 +290,9 @@ void stack_rows_take_sums(struct stack_rows *r, struct stacks *to)
 	to->nameless = r->sums.nameless;
 	memcpy(to->ended, r->sums.ended, sizeof(to->ended));
 	to->weight = r->weights;
-	to->samples = r->weights_squared > 0 ? r->weights * r->weights / r->weights_squared : 0;
+	to->samples = r->variance > 0 ? r->weights * r->weights / r->variance : 0;
 	r->sums = (struct stacks){ .nameless = r->sums.nameless };
-	r->weights = r->weights_squared = 0;
+	r->weights = r->variance = 0;
 }
 
 /* The frames of @s, which @count operations have, are named. */

@@ -30,8 +30,8 @@ struct stack_rows {
 	char *libraries[STACK_FILES]; /* by number of the file; NULL: not known */
 	char *build_ids[STACK_FILES]; /* likewise */
 	struct stacks sums;           /* only its sums */
-	double weights, weights_squared;
-	double carry; /* of rounding: see sums_of() */
+	double weights, variance;     /* of the sum of weights, by the drawing */
+	double carry;                 /* of rounding: see sums_of() */
 };
 
 /* Adds a stack of an operation on file system type @fs. Returns 0 or -ENOMEM. @ret_number: of the

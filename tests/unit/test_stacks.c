@@ -1010,6 +1010,60 @@ static void drawn_numbers_are_those_counted(void **state)
 	drawn_numbers(6, 0, 5, 1); /* rows have an operation each at least */
 }
 
+static uint64_t next_random(uint64_t *random)
+{
+	*random = *random * 6364136223846793005ULL + 1442695040888963407ULL;
+	return *random >> 33;
+}
+
+/* Draws from 2,003 short operations, of which the first caller has three quarters; and one long
+ * operation of the second caller, which is certain to be drawn and gives it half of all. Returns
+ * how far its share is from the truth, divided by the told error. */
+static double drawn_once(uint64_t *random, double *ret_told)
+{
+	struct stack_rows *r = calloc(1, sizeof(*r));
+	double all_ns = 0, first_ns = 0, ns = 0;
+	unsigned int number;
+	struct stacks *s;
+
+	for (int i = 0; i < 2004; i++) {
+		uint64_t took = i ? 100 + next_random(random) % 2000 : 1002 * 1100;
+		struct sent_stack one = op(i % 4 ? 1 : 2, took, 90000);
+
+		all_ns += one.total_ns;
+		first_ns += i % 4 ? one.total_ns : 0;
+		if (next_random(random) % 90000 < one.total_ns)
+			assert_int_equal(stack_rows_add(r, &one, "xfs", &number), 0);
+	}
+	s = taken(r);
+	for (size_t i = 0; i < s->n_ops; i++)
+		ns += s->ops[i].total_ns;
+	*ret_told = stacks_error(s, 0.5);
+	/* the first row has the first operation, the long one */
+	ns = 100 * fabs(s->ops[0].total_ns / ns - (all_ns - first_ns) / all_ns);
+	stacks_free(s);
+	stack_rows_done(r);
+	free(r);
+	return ns / *ret_told;
+}
+
+/* It was told that a share of half is right within 65 %, because one long operation had most of the
+ * time. But nothing is uncertain about an operation that is always drawn. */
+static void long_operations_are_not_uncertain(void **state)
+{
+	uint64_t random = 12345;
+	double told, sum = 0;
+	int within = 0;
+
+	(void)state;
+	for (int i = 0; i < 101; i++) {
+		within += drawn_once(&random, &told) <= 1;
+		sum += told;
+	}
+	assert_in_range(within, 90, 100); /* 95 of 100 should be */
+	assert_true(sum / 101 > 8 && sum / 101 < 18);
+}
+
 /* Samples drawn with the probability total / threshold give the sums of all, within the error that
  * is told. */
 static void samples_have_no_bias(void **state)
@@ -1663,6 +1717,7 @@ int main(void)
 		cmocka_unit_test(drawn_numbers_are_those_counted),
 		cmocka_unit_test(rows_by_long_stacks),
 		cmocka_unit_test(samples_have_no_bias),
+		cmocka_unit_test(long_operations_are_not_uncertain),
 		cmocka_unit_test(text_of_stacks),
 		cmocka_unit_test(a_recording_has_stacks),
 		cmocka_unit_test(names_after_recording),
