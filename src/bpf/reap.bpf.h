@@ -8,10 +8,10 @@
  * enters the ring, the completions before the head have been taken since a thread last left it. The
  * time from there to the entry is the thread's own, so reap ends where the thread left.
  *
- * The lists of all rings share async_ops' second half, and overlap there: an own part for each would
- * take a multiple of the memory, and few rings are deep at a time. A place in use has the number of
- * its ring in @req. A CPU that completes requests of the ring claims a free place by it, and who
- * takes the completion frees it.
+ * The lists of all rings share async_ops' second half, and overlap there: separate ones would take
+ * many times the memory, and few rings are deep at a time. A place in use has the number of its
+ * ring in @req. A CPU that completes requests of the ring claims a free place by it. The place is
+ * free again when the completion is taken.
  *
  * If the ring is not known, or the list is full, an operation ends at its completion. So does one
  * of a ring with a polling thread (IORING_SETUP_SQPOLL): its owner need not enter it at all. These

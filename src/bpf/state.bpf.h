@@ -574,8 +574,8 @@ struct {
  * 0 is not used.
  */
 struct async_op {
-	u64 req;      /* its address; 0: slot never used; ASYNC_GONE: slot no longer used; if @posted,
-		       * the number of its ring, and 0 once it is taken */
+	u64 req;      /* its address; 0: slot never used; ASYNC_GONE: slot no longer used; with
+		       * @posted the number of its ring, and 0 once it is taken */
 	u64 task;     /* the thread that submitted it; 0: it has ended */
 	struct op op; /* as it was parked; stage 0: a thread executes it */
 	u64 parked;   /* time at which it was parked, or ended */

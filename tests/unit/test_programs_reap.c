@@ -581,9 +581,9 @@ static void many_complete(struct io_kiocb *r, u32 n)
 	}
 }
 
-/* The lists of two rings overlap. A completion without a free place ends, and the next one tries the
- * next place. What a thread takes are the completions of its ring alone. Later the other ring has
- * all places of its list. */
+/* The lists of two rings overlap. A completion without a free place ends, and the next one tries
+ * the next place. What a thread takes are the completions of its ring alone. Later the other ring
+ * has all places of its list. */
 static void test_lists_overlap(void **state)
 {
 	struct io_rings seconds = {};
