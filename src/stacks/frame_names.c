@@ -15,6 +15,7 @@
 
 #include "funcs/demangle.h"
 #include "stacks/debug_link.h"
+#include "stacks/go_names.h"
 
 struct frame_file {
 	const char *search;
@@ -277,16 +278,20 @@ void frame_file_name_address(struct frame_file *f, uint64_t address, struct fram
 	Dwarf_Die *unit;
 	GElf_Off offset;
 	GElf_Sym symbol;
+	Elf *elf;
 
 	*ret_name = (struct frame_name){ .address = address };
 	frame_file_build_id(f, ret_name->build_id);
-	if (!dwfl_module_getelf(f->module, &bias))
+	elf = dwfl_module_getelf(f->module, &bias);
+	if (!elf)
 		return;
 	address += bias;
 	unit = dwarf_of(f) ? unit_of(f, address, &bias) : NULL;
 	name = inlined_name(unit, address - bias);
 	if (!name)
 		name = dwfl_module_addrinfo(f->module, address, &offset, &symbol, NULL, NULL, NULL);
+	if (!name)
+		name = go_name(elf, ret_name->address);
 	if (name)
 		name_set(ret_name->function, name);
 	if (unit)

@@ -109,6 +109,13 @@ shares_are_right() { # KEY-OF-ROWS KEY-OF-INDEX
 	mapfile -t at < <(grep -n "f.Sync()" tests/store.go | cut -d: -f1)
 	shares_are_right "main.saveRows (store.go:${at[0]})" "main.saveIndex (store.go:${at[1]})"
 	json '[.stacks.ends[].end] == ["whole"]' "$tmp/out"
+	# a stripped program has the names that Go itself needs
+	GOCACHE=$dir/cache go build -ldflags="-s -w" -o "$dir/gostore" tests/store.go
+	not grep -q '[.]symtab' <(readelf -SW "$dir/gostore")
+	rm "$tmp/out"
+	expect 0 breakdown -j --all-stacks --by function -o "$tmp/out" -- "$dir/gostore" "$dir/f" 101
+	shares_are_right "main.saveRows [gostore]" "main.saveIndex [gostore]"
+	json '[.stacks.ends[].end] == ["whole"]' "$tmp/out"
 }
 
 @test "--by function: a library that is loaded later; --by library; --hide takes its caller" {

@@ -17,6 +17,7 @@
 #include "funcs/elf_file.h"
 #include "funcs/func_find_elf.h"
 #include "funcs/func_rows.h"
+#include "stacks/go_names.h"
 #include "stacks/program_files.h"
 #include "stacks/python_file.h"
 #include "stacks/unwind_table.h"
@@ -103,6 +104,20 @@ static void table(int fd)
 	unwind_table_done(&t);
 }
 
+/* Names in Go's own table: of many addresses, since the code can be anywhere. */
+static void go_table(int fd)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	const char *found;
+
+	for (GElf_Addr at = 0; elf && at < 0x500000; at += 0x10007) {
+		found = go_name(elf, at);
+		if (found && !*found)
+			abort();
+	}
+	elf_end(elf);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	int fd = memfd_create("elf", 0);
@@ -113,6 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		abort();
 	list(path);
 	table(fd);
+	go_table(fd);
 	needed(data, len);
 	close(fd);
 	name(data, len);
