@@ -104,7 +104,7 @@ struct who_row {
 	struct who_sums sums;
 };
 
-enum { SUSPENDED_LEN = 64 };
+enum { SUSPENDED_LEN = 64, CALL_NAME_LEN = 32 };
 
 /* An operation still in progress. */
 struct unfinished {
@@ -114,6 +114,8 @@ struct unfinished {
 	unsigned int dev;     /* kernel dev_t of the disk, if it waits for a bio that it submitted;
 			       * 0: it waits for none, or not known */
 	bool frozen;          /* with ST_LOCK: the file system is frozen */
+	bool in_call;         /* it is a call of its thread: no fault, no request */
+	char call[CALL_NAME_LEN]; /* name of the call, if it lasts for long; "" if not known */
 	/* the suspended device of device mapper below its disk or file; "": none, or not known;
 	 * hostile */
 	char suspended[SUSPENDED_LEN];

@@ -69,6 +69,7 @@ struct io_kiocb___6_9 {
 
 enum bpf_func_id___any {
 	BPF_FUNC_get_current_task_btf___any = 158,
+	BPF_FUNC_task_pt_regs___any = 175,
 };
 
 /*
@@ -410,6 +411,16 @@ static __always_inline bool current_in_iowait(void)
 {
 	return BPF_CORE_READ_BITFIELD_PROBED((struct task_struct *)bpf_get_current_task(),
 					     in_iowait);
+}
+
+/*
+ * WHAT  bpf_task_pt_regs()
+ * WHEN  5.15
+ * DROP  with the last older kernel in tests/vm/kernels.txt
+ */
+static __always_inline bool have_task_regs(void)
+{
+	return bpf_core_enum_value_exists(enum bpf_func_id___any, BPF_FUNC_task_pt_regs___any);
 }
 
 static __always_inline struct pt_regs *current_regs(void)

@@ -404,6 +404,7 @@ struct fs_entry {
 struct listed_task {
 	unsigned int pid, tid; /* of the first pid namespace */
 	unsigned int dev; /* of the file system in which it looks up a path; 0: it looks up none */
+	int call;         /* its number, | CALL_COMPAT; -1: none (a page fault), or not known */
 	char path[244];   /* the path as the process gave it, or its beginning; "": none */
 };
 

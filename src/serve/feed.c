@@ -257,7 +257,9 @@ static void take_rows(struct reader *r, const struct snapshot *from, struct snap
 
 		take(r, u, sizeof(*u));
 		check_bool(r, &u->frozen);
+		check_bool(r, &u->in_call);
 		u->suspended[SUSPENDED_LEN - 1] = '\0';
+		u->call[CALL_NAME_LEN - 1] = '\0';
 		u->file = take_text(r);
 		u->server = take_text(r);
 	}

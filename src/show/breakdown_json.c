@@ -681,6 +681,7 @@ static void put_unfinished(struct writer *w)
 		devices_label(w->sn->devices, u->dev, disk);
 		json_put_begin(j, NULL, '{');
 		json_put_string(j, "op", op_name(u->op));
+		json_put_text(j, "call", u->call, sizeof(u->call));
 		json_put_text(j, "fs", u->fs, sizeof(u->fs));
 		json_put_uint(j, "age_ns", u->age_ns);
 		json_put_string(j, "stratum", stratum_name(u->stratum));

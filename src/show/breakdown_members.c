@@ -155,6 +155,9 @@ static const struct member thread_members[] = {
 
 static const struct member in_progress_members[] = {
 	{ "op", MEMBER_ASCII, .what = "kind of the operation", .words = &op_words },
+	{ "call", MEMBER_TEXT, .what = "name of the system call, once it has lasted for a second",
+	  .null = "it is younger, a page fault or a request of io_uring or libaio, or not known, "
+		  "as with a command, --follow, --file or --cgroup" },
 	{ "fs", MEMBER_TEXT, .what = "type of the file system; bdev: a block device itself",
 	  .null = "not known" },
 	{ "age_ns", MEMBER_TIME, .what = "time since the operation began" },
@@ -177,7 +180,8 @@ static const struct member in_progress_members[] = {
 	{ "comm", MEMBER_TEXT, .what = "name of the thread", .null = "not known" },
 	{ "file", MEMBER_TEXT,
 	  .what = "with --by file, the path, if another operation on this file has ended in the "
-		  "interval; "
+		  "interval; the path that a call of a second or more looks up, as the process "
+		  "gave it; "
 		  "with --file, --disk, --slowest and --by dev or cache, device and inode",
 	  .null = "not so, or not known" },
 	{ "server", MEMBER_TEXT,

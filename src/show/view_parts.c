@@ -505,6 +505,12 @@ static void put_not_finished(struct text_out *o, const struct breakdown_view *v,
 	text_wrap(o, line, 0, 2, view_cut(v));
 }
 
+/* The kind meta has many calls. */
+static const char *call_now(const struct unfinished *u)
+{
+	return u->op == OP_META && u->call[0] ? u->call : op_name(u->op);
+}
+
 static void put_unfinished(struct text_out *o, const struct breakdown_view *v,
 			   const struct unfinished *u)
 {
@@ -513,7 +519,7 @@ static void put_unfinished(struct text_out *o, const struct breakdown_view *v,
 	where_now(at, sizeof(at), u);
 	snprintf(since, sizeof(since), "for %s", text_ns(u->age_ns).s);
 	put_not_finished(o, v,
-			 &(struct not_finished){ .name = op_name(u->op),
+			 &(struct not_finished){ .name = call_now(u),
 						 .fs = u->fs,
 						 .since = since,
 						 .at = at,

@@ -759,6 +759,54 @@ int hung_look(const struct hung_places *at, const struct session_conf *conf,
 	return 0;
 }
 
+enum { LONG_CALL_NS = 1000000000 };
+
+static bool is_unnamed(const struct unfinished *u)
+{
+	return u->in_call && u->age_ns >= LONG_CALL_NS;
+}
+
+bool hung_has_unnamed(const struct snapshot *sn)
+{
+	for (size_t i = 0; i < sn->n_unfinished; i++)
+		if (is_unnamed(&sn->unfinished[i]))
+			return true;
+	return false;
+}
+
+/* The name of the call number @call, or NULL if it is not a call of kind @op: then the thread has
+ * gone on since the operation was read. */
+static const char *call_of_kind(const struct looking *l, int call, unsigned int op)
+{
+	unsigned int desc = call < 0 ? 0 : l->calls[call & ~CALL_COMPAT & (CALL_MAX - 1)];
+
+	desc = call & CALL_COMPAT ? desc >> 8 : desc & 0xff;
+	return desc && CALL_KIND(desc) == op ? syscall_names(MACHINE_OWN)(call) : NULL;
+}
+
+int hung_name_calls(const struct session_conf *conf, const struct hung_list *listed,
+		    struct snapshot *sn)
+{
+	struct looking l = { .conf = conf, .listed = listed };
+
+	syscalls_fill(l.calls, l.offsets, conf->kinds, &conf->only, false);
+	for (size_t i = 0; i < sn->n_unfinished; i++) {
+		struct unfinished *u = &sn->unfinished[i];
+		const struct listed_task *t = is_unnamed(u) ? listed_find(&l, u->tid) : NULL;
+		const char *name = t ? call_of_kind(&l, t->call, u->op) : NULL;
+
+		if (!name)
+			continue;
+		snprintf(u->call, sizeof(u->call), "%s", name);
+		if (u->file || !t->path[0])
+			continue;
+		u->file = strndup(t->path, sizeof(t->path));
+		if (!u->file)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 void hung_done(struct hung_threads *h)
 {
 	for (size_t i = 0; i < h->n; i++)

@@ -59,6 +59,17 @@ int hung_look(const struct hung_places *at, const struct session_conf *conf,
 	      const struct hung_list *listed, uint64_t now, struct hung_threads *ret_threads);
 void hung_done(struct hung_threads *h);
 
+/*
+ * Names the calls of operations in @sn that have been in progress for a second or more, and the
+ * paths that they look up, by the kernel's list @listed of threads. Nothing is noted for this as a
+ * call begins. Returns 0 or -ENOMEM.
+ */
+int hung_name_calls(const struct session_conf *conf, const struct hung_list *listed,
+		    struct snapshot *sn);
+
+/* Whether @sn has operations for hung_name_calls(). */
+bool hung_has_unnamed(const struct snapshot *sn);
+
 /* The states of threads by which a call is known to last still; .layout NULL: not known. */
 struct hung_states {
 	const struct state_layout *layout;

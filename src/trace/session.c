@@ -636,6 +636,21 @@ static void busiest_read(const struct session *s, struct snapshot *sn)
 	free(of_cpus);
 }
 
+/* Names the calls in progress for long. Where hung threads are not looked for, there is no program
+ * for it. Returns 0 or -ENOMEM. */
+static int calls_name(struct session *s, struct snapshot *sn)
+{
+	struct hung_list listed = {};
+	int err = 0;
+
+	if (hung_wanted(&s->conf) && hung_has_unnamed(sn))
+		err = hung_list_read(s->trace->progs.on_task, &listed);
+	if (!err && listed.n)
+		err = hung_name_calls(&s->conf, &listed, sn);
+	free(listed.list);
+	return err;
+}
+
 /* Adds operations in progress, and threads waiting since before the start. Returns 0 or -errno.
  */
 static int waiting_read(struct session *s, struct snapshot *sn)
@@ -646,6 +661,8 @@ static int waiting_read(struct session *s, struct snapshot *sn)
 
 	err = unfinished_read(&s->layout, s->trace->bss, s->live->fs_types, clock_ns(),
 			      s->conf.min_ns, sn);
+	if (!err)
+		err = calls_name(s, sn);
 	if (!err)
 		err = hung_read(&s->hung, &hung_places, &states, clock_ns(), s->conf.min_ns, sn);
 	return err;

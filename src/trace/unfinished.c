@@ -438,9 +438,18 @@ static bool in_progress(const struct state_layout *l, const char *op)
 	       ((progress == OP_FAULTS || progress == OP_SLEEPS) && u8_at(op, l->submitted));
 }
 
+/* Whether the operation in the state @task is a call of its thread. */
+static bool is_call(const struct state_layout *l, const char *task)
+{
+	unsigned int progress = u8_at(task, l->progress);
+
+	return progress != OP_ASYNC && progress != OP_FAULTS && progress != OP_SLEEPS;
+}
+
 /* Adds the operation at @op, which belongs to thread @id (tgid << 32 | tid). Returns 0 or
  * -ENOMEM. */
-static int op_add(const struct reading *r, const char *op, struct wait wait, uint64_t id)
+static int op_add(const struct reading *r, const char *op, struct wait wait, uint64_t id,
+		  bool in_call)
 {
 	uint64_t start = u64_at(op, r->l->start);
 	struct unfinished u = {
@@ -448,6 +457,7 @@ static int op_add(const struct reading *r, const char *op, struct wait wait, uin
 		.stratum = wait.stratum,
 		.dev = wait.dev,
 		.frozen = wait.frozen,
+		.in_call = in_call,
 		.pid = id >> 32,
 		.tid = id,
 	};
@@ -499,7 +509,7 @@ static int parked_add(const struct reading *r, const char *async)
 		now.stratum = ST_HELPER;
 	else if (u8_at(op, l->submitted) && thread)
 		now = bio_wait(l, r->bss, u64_at(op, l->last_bio), u32_at(thread, l->kernel_tid));
-	return op_add(r, op, now, thread ? u64_at(thread, l->id) : 0);
+	return op_add(r, op, now, thread ? u64_at(thread, l->id) : 0, false);
 }
 
 enum { BATCH = 512 };
@@ -547,7 +557,8 @@ static int threads_read(const struct reading *r)
 		memcpy(task, slot, sizeof(task));
 		/* while the state was copied, the operation may have ended and another begun */
 		if (in_progress(l, slot) && u64_at(slot, l->start) == u64_at(task, l->start))
-			err = op_add(r, task, wait_now(r, task), u64_at(task, l->id));
+			err = op_add(r, task, wait_now(r, task), u64_at(task, l->id),
+				     is_call(l, task));
 	}
 	return err;
 }

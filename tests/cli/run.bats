@@ -270,15 +270,17 @@ socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$dir/socket" 3>&- 8>&- &
 	connecting=$!
 	wait_until sleeps_of "$late" request_wait_answer
 	wait_until sleeps_of "$connecting" unix_wait_for_peer
+	sleep 1.1 # calls of a second are named
 	finish INT
 	kill -CONT "$daemon"
 	exec 8>&-
 	kill "$connecting"
 	json "[.in_progress_before[] | select(.op == \"exec\" and .stratum == \"server\" and
 			.file == \"$dir/fuse/prog\")] | length == 1" "$tmp/out"
-	json "[.in_progress[] | select(.tid == $late and .op == \"exec\" and .stratum == \"server\")] | length == 1" \
+	json "[.in_progress[] | select(.tid == $late and .op == \"exec\" and .stratum == \"server\" and
+			.call == \"execve\")] | length == 1" "$tmp/out"
+	json "[.in_progress[] | select(.tid == $connecting and .op == \"meta\" and .call == \"connect\")] | length == 1" \
 		"$tmp/out"
-	json "[.in_progress[] | select(.tid == $connecting and .op == \"meta\")] | length == 1" "$tmp/out"
 	wait "$late"
 	umount "$dir/fuse"
 	wait "$daemon"

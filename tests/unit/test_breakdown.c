@@ -2167,7 +2167,8 @@ static const char every_member[] =
 	"\"hist\":[[868352,884735,510],"
 	"[7471104,7602175,400],[17301504,17825791,85],[63963136,65011711,4],"
 	"[102760448,104857599,1]]}],\"minor_faults\":[],\"in_progress\":[{\"op\":\"close\","
-	"\"fs\":\"xfs\",\"age_ns\":201,\"stratum\":\"queue\",\"frozen\":false,\"dev\":\"8:16\","
+	"\"call\":\"dup2\",\"fs\":\"xfs\",\"age_ns\":201,\"stratum\":\"queue\",\"frozen\":false,"
+	"\"dev\":\"8:16\","
 	"\"pid\":202,\"tid\":"
 	"203,"
 	"\"comm\":\"mv\",\"file\":\"/a/c\",\"server\":\"10.0.0.7:/"
@@ -2461,7 +2462,7 @@ static void json_has_every_member(void **state)
 		{ 500, 510 }, { 600, 400 }, { 640, 85 }, { 700, 4 }, { 720, 1 }
 	};
 	struct unfinished hung = {
-		.age_ns = 201, .op = OP_CLOSE, .stratum = ST_QUEUE, .fs = "xfs"
+		.age_ns = 201, .op = OP_CLOSE, .stratum = ST_QUEUE, .fs = "xfs", .call = "dup2"
 	};
 	struct breakdown_view v = plain;
 	struct op_row *op;

@@ -727,6 +727,40 @@ static void many_are_in_order(void **state)
 	}
 }
 
+/* A call of a second or more has its name, and its path if it looks one up. The list may tell a
+ * later call of the thread, of another kind; and threads of requests and faults are in other calls.
+ */
+static void calls_in_progress_are_named(void **state)
+{
+	struct listed_task list[] = { { .tid = 11, .call = SYS_mkdir, .path = "../a" },
+				      { .tid = 12, .call = SYS_mkdir },
+				      { .tid = 13, .call = SYS_mkdir },
+				      { .tid = 14, .call = -1 },
+				      { .tid = 15, .call = SYS_fsync } };
+	struct unfinished ops[] = {
+		{ .tid = 11, .op = OP_META, .age_ns = 1000000000, .in_call = true },
+		{ .tid = 12, .op = OP_META, .age_ns = 999999999, .in_call = true },
+		{ .tid = 13, .op = OP_META, .age_ns = 1000000000 },
+		{ .tid = 14, .op = OP_META, .age_ns = 1000000000, .in_call = true },
+		{ .tid = 15, .op = OP_META, .age_ns = 1000000000, .in_call = true },
+		{ .tid = 16, .op = OP_META, .age_ns = 1000000000, .in_call = true },
+	};
+	struct snapshot s = { .unfinished = ops, .n_unfinished = 6 };
+	struct hung_list of = { list, 5, true };
+
+	(void)state;
+	memset(list[0].path + 4, 'b', sizeof(list[0].path) - 4); /* without a NUL */
+	assert_true(hung_has_unnamed(&s));
+	assert_int_equal(hung_name_calls(&all, &of, &s), 0);
+	assert_string_equal(ops[0].call, "mkdir");
+	assert_int_equal(strlen(ops[0].file), sizeof(list[0].path));
+	for (int i = 1; i < 6; i++)
+		assert_string_equal(ops[i].call, "");
+	free(ops[0].file);
+	s = (struct snapshot){ .unfinished = &ops[1], .n_unfinished = 2 };
+	assert_false(hung_has_unnamed(&s));
+}
+
 /* The threads of the kernel's list are looked at, and no others; paths have their file system. */
 static void paths_are_listed(void **state)
 {
@@ -808,6 +842,7 @@ int main(void)
 		TEST(calls_last_over_wakings),
 		TEST(operations_are_told_once),
 		TEST(many_are_in_order),
+		TEST(calls_in_progress_are_named),
 		TEST(paths_are_listed),
 		TEST(without_proc_there_are_none),
 	};

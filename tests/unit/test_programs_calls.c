@@ -1531,6 +1531,39 @@ static void test_waiting_threads_are_listed(void **state)
 	assert_string_equal(listed->path, "/srv/none");
 }
 
+/* A thread with an operation in progress is listed in any state, with its call. */
+static void test_call_of_a_waiting_thread(void **state)
+{
+	struct bpf_iter_meta meta = { (void *)0x9000 };
+	struct bpf_iter__task ctx = { &meta, &alice.t };
+	struct listed_task *listed = &machine.listed;
+
+	(void)state;
+	sys_enter(0, 3, 0, 0, 0);
+	alice.state = 1;
+	RUN(on_task, &ctx);
+	assert_int_equal(machine.lists, 1);
+	assert_int_equal(listed->call, 0);
+	alice.regs.orig_ax = -1UL; /* a page fault */
+	RUN(on_task, &ctx);
+	assert_int_equal(listed->call, -1);
+	alice.regs.orig_ax = CALL_MAX;
+	RUN(on_task, &ctx);
+	assert_int_equal(listed->call, -1);
+	alice.regs.orig_ax = 7;
+	alice.t.thread_info.status = 2; /* TS_COMPAT */
+	RUN(on_task, &ctx);
+	assert_int_equal(listed->call, 7 | CALL_COMPAT);
+	alice.t.thread_info.status = 0;
+	machine.no_current_btf = true; /* an old kernel */
+	RUN(on_task, &ctx);
+	assert_int_equal(listed->call, -1);
+	machine.no_current_btf = false;
+	sys_exit(0);
+	RUN(on_task, &ctx);
+	assert_int_equal(machine.lists, 5);
+}
+
 static void test_functions_of_file_systems(void **state)
 {
 	static const u64 ext4s[] = { 0x10000, 0x10000, 0x20000, 0x20000,
@@ -1644,6 +1677,7 @@ int main(void)
 		TEST(test_uring_beside_another),
 		TEST(test_uring_thread_off_the_cpu),
 		TEST(test_waiting_threads_are_listed),
+		TEST(test_call_of_a_waiting_thread),
 		TEST(test_functions_of_file_systems),
 	};
 

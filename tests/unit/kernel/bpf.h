@@ -555,6 +555,7 @@ struct filter_lists lists;
 #define request_untrusted(p)  (p)
 #define bio_untrusted(p)      (p)
 #define current_regs()        (&machine.current->regs)
+#define have_task_regs()      (!machine.no_current_btf)
 #define file_as_mapped(file)  (machine.opened ? machine.opened : (file))
 enum { HARD_INTERRUPT = 0xff0000, SOFT_INTERRUPT = 0x100 };
 
