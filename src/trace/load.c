@@ -396,6 +396,16 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 	return loading.obj;
 }
 
+/* Gives back the first values of the variables that only programs see: the kernel has its copy. */
+static void first_values_forget(const struct trace_bpf *obj)
+{
+	size_t len;
+	void *values = (void *)bpf_map__initial_value(obj->maps.data_more, &len);
+
+	if (values)
+		madvise(values, len, MADV_REMOVE);
+}
+
 static int object_load(struct trace_bpf *obj)
 {
 	int err = variables_create(obj);
@@ -403,6 +413,8 @@ static int object_load(struct trace_bpf *obj)
 	if (!err)
 		err = trace_bpf__load(obj);
 	core_file_close();
+	if (!err)
+		first_values_forget(obj);
 	return err ? err : variables_map(obj);
 }
 
@@ -438,6 +450,18 @@ static int load_failed(struct reason *why, int err)
 			   "'iostrata doctor --probes' shows which programs load on this kernel");
 }
 
+/* Takes their instructions from programs that will not be loaded: libbpf would keep these until it
+ * closes @obj. */
+static void programs_empty(struct bpf_object *obj)
+{
+	const struct bpf_insn nothing = { .code = BPF_JMP | BPF_EXIT };
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program (prog, obj)
+		if (!bpf_program__autoload(prog))
+			bpf_program__set_insns(prog, (struct bpf_insn *)&nothing, 1);
+}
+
 int load(struct plan *plan, const struct session_conf *sc, const struct bpf_conf *conf,
 	 struct feature *f, struct trace_bpf **ret_obj, struct reason *why)
 {
@@ -451,6 +475,7 @@ int load(struct plan *plan, const struct session_conf *sc, const struct bpf_conf
 		for (size_t i = 0; i < programs_n; i++)
 			bpf_program__set_autoload(program_of(obj, &programs[i]),
 						  plan_wants(plan, &programs[i]));
+		programs_empty(obj->obj);
 		err = object_load(obj);
 		if (!err) {
 			if (conf->aio && f->map_alloc)

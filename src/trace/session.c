@@ -504,6 +504,7 @@ static int session_start(struct session *s, struct reason *why)
 		s->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	attach_all(&s->attached, s->trace, &s->plan, &s->conf, &s->feat, s->live->fs_types);
 	feature_forget_types(&s->feat);
+	malloc_trim(0); /* the free pages between what libbpf keeps */
 	missing_fill(&s->missing, &s->plan, s->trace, &s->attached, &s->feat);
 	if (missing_check(&s->missing, s->conf.layer, &s->attached, why))
 		return -1;
