@@ -145,6 +145,14 @@ static int stacks_start(struct io_run *io, struct reason *why)
 	return stack_run_start(&io->stack_conf, &begin, &io->stacks, why);
 }
 
+/* Tables are there before the first stack is taken. */
+static int stacks_open(struct session *s, void *arg, struct reason *why)
+{
+	struct io_run *io = arg;
+
+	return stack_run_open(io->stacks, s, why);
+}
+
 static int open_session(struct run *r, struct reason *why)
 {
 	struct io_run *io = io_of(r);
@@ -157,12 +165,14 @@ static int open_session(struct run *r, struct reason *why)
 			   io->conf.sent_ops || io->conf.sent_requests;
 	if (io->conf.stacks && stacks_start(io, why))
 		return -1;
+	io->conf.prepare = io->stacks ? stacks_open : NULL;
+	io->conf.prepare_arg = io;
 	children_count(io); /* before privileges are dropped: reading /proc needs them */
 	if (session_open(&io->conf, &io->session, why))
 		return -1;
 	machine_meter_open(&io->meter);
 	diskstats_open(&io->diskstats);
-	return io->stacks ? stack_run_open(io->stacks, io->session, why) : 0;
+	return 0;
 }
 
 static void say_refused(const struct io_run *io)

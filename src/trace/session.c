@@ -502,6 +502,8 @@ static int session_start(struct session *s, struct reason *why)
 		return -1;
 	if (s->conf.stats)
 		s->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	if (s->conf.prepare && s->conf.prepare(s, s->conf.prepare_arg, why))
+		return -1;
 	attach_all(&s->attached, s->trace, &s->plan, &s->conf, &s->feat, s->live->fs_types);
 	feature_forget_types(&s->feat);
 	malloc_trim(0); /* the free pages between what libbpf keeps */

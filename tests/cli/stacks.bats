@@ -173,6 +173,22 @@ shares_are_right() { # KEY-OF-ROWS KEY-OF-INDEX
 }
 
 # Writes 404 pages, drops them from memory, and maps them: touch_rows reads three of four.
+@test "--by function: a process that is already at work has callers from the first call on" {
+	cc -O2 -x c -o "$dir/busy" - <<'END'
+#include <fcntl.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	for (int fd = open(argv[argc - 1], O_CREAT | O_RDWR, 0600);; usleep(500))
+		pwrite(fd, "", 1, 0);
+}
+END
+	spawn "$dir/busy" "$dir/f"
+	wait_until test -s "$dir/f"
+	expect 0 breakdown -j --all-stacks --by function -p "$spawned_pid" -D 0.5 -o "$tmp/out"
+	json '.stacks.taken > 0 and all(.stacks.ends[]; .end != "not_ready")' "$tmp/out"
+}
+
 @test "--by function: a page fault has the caller of the access, also in a recording" {
 	cc -O2 -g -o "$dir/toucher" -x c - <<-'END'
 		#define _GNU_SOURCE
