@@ -24,6 +24,7 @@ enum {
 	WHOLE_PERCENT = 105, /* the most that counts as the whole of a stratum */
 	WHO_ROWS = 64,       /* rows of waits among which this is looked for */
 	SUBJECT_COLUMNS = 30,
+	STACK_COLUMNS = 60,    /* also where names are not cut: a stack may have 64 functions */
 	COMMAND_COLUMNS = 100, /* not on a terminal; --slowest has all of a command line */
 	TITLE_COLUMNS = 16,    /* columns for the operation's name, left of its strata */
 	NAME = TEXT_SAFE_CAP(2 * PATH_MAX),
@@ -53,6 +54,14 @@ static size_t rq_rows(const struct breakdown_view *v, size_t n)
 static int columns_for(const struct breakdown_view *v, int most)
 {
 	return v->form.terminal ? most : INT_MAX;
+}
+
+/* Columns for the name of a row. */
+static int row_columns(const struct breakdown_view *v)
+{
+	if (v->by == BY_STACK)
+		return STACK_COLUMNS;
+	return columns_for(v, SUBJECT_COLUMNS);
 }
 
 /* Writes @text, safe, and shortened for a terminal. */
@@ -322,7 +331,7 @@ void first_screen_answer(char *text, size_t cap, const struct breakdown_view *v,
 			      text_percent_whole(io_ns, sn->threads_ns).s, busiest);
 	}
 	if (most && io_ns) {
-		view_row_name(name, sizeof(name), v, most, columns_for(v, SUBJECT_COLUMNS));
+		view_row_name(name, sizeof(name), v, most, row_columns(v));
 		if (!is_async(most))
 			cause_text(why, sizeof(why), rows, most);
 		if (v->by == BY_NONE)
@@ -414,7 +423,7 @@ void first_screen_async(char *text, size_t cap, const struct breakdown_view *v,
 	n = snprintf(text, cap, "time of asynchronous requests: %s, ", text_ns(whole->async_ns).s);
 	n += shares_text(text + n, cap - n, whole->async_strata, whole->async_ns);
 	if (most) {
-		view_row_name(name, sizeof(name), v, most, columns_for(v, SUBJECT_COLUMNS));
+		view_row_name(name, sizeof(name), v, most, row_columns(v));
 		cause_text(why, sizeof(why), rows, most);
 		n += snprintf(text + n, cap - n, "; %s of it %s%s",
 			      text_percent_whole(most->total_ns, whole->async_ns).s, name, why);

@@ -124,10 +124,13 @@ const char *view_more(const struct breakdown_view *v)
 	return v->form.rows_max ? "a larger -n shows them" : "-v shows them";
 }
 
-/* Names of functions are known by their start, also "(caller unknown: ...". */
+/* Names of functions are known by their start, also "(caller unknown: ...". Stacks begin alike, and
+ * end with the function that made the call. */
 static enum text_cut key_cut(enum by_key by)
 {
-	return BY_NEEDS_STACKS(by) && by != BY_STACK ? TEXT_CUT_TAIL : TEXT_CUT_MIDDLE;
+	if (by == BY_STACK)
+		return TEXT_CUT_HEAD;
+	return BY_NEEDS_STACKS(by) ? TEXT_CUT_TAIL : TEXT_CUT_MIDDLE;
 }
 
 void view_row_name(char *dst, size_t cap, const struct breakdown_view *v, const struct op_row *r,

@@ -1070,6 +1070,31 @@ static void functions_keep_their_start(void **state)
 	fixture_done(&f);
 }
 
+/* Stacks begin alike, in _start(). What tells them apart, and made the call, is at their end. */
+static void stacks_keep_their_end(void **state)
+{
+	static const char name[] =
+		"_start;__libc_start_main;main;serve_all_the_clients_of_the_shop;"
+		"answer_one_question;save_rows;write_rows;fdatasync";
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	f.sn.ops[1].by = strdup(name);
+	v.by = BY_STACK;
+	v.form.detail = 0;
+	print(&f, breakdown_text, &v, 2);
+	assert_has(f.text, "\n  ...");
+	assert_has(f.text, ";answer_one_question;save_rows;write_rows;fdatasync\n");
+	assert_has(f.text, "\n_start;__libc_start_main;"); /* the table, as no terminal is narrow */
+	v.form.terminal = true;
+	print(&f, breakdown_text, &v, 2);
+	assert_has_not(f.text, "_start;");
+	assert_has(f.text, ";write_rows;fdatasync ");
+	fixture_done(&f);
+}
+
 /* Where it is for a program, or for less(1), nothing is cut. */
 static void only_terminals_are_narrow(void **state)
 {
@@ -2925,6 +2950,7 @@ int main(void)
 		cmocka_unit_test(completions_without_reap_are_told),
 		cmocka_unit_test(a_name_that_is_missing_is_lost),
 		cmocka_unit_test(functions_keep_their_start),
+		cmocka_unit_test(stacks_keep_their_end),
 		cmocka_unit_test(only_terminals_are_narrow),
 		cmocka_unit_test(intervals_have_times_that_differ),
 		cmocka_unit_test(milliseconds_are_named),
