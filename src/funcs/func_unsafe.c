@@ -102,9 +102,9 @@ static int vector_opcode(const unsigned char *code, size_t n)
 
 /*
  * Uprobes do not execute the first instruction in place. They refuse some instructions, and do the
- * work of jumps, calls and nops themselves. For both they heed only the opcode
- * (arch/x86/kernel/uprobes.c). But with a VEX or EVEX prefix the same opcode is another
- * instruction: 7a, a jump, is vpbroadcastb, with which strchr() of glibc begins.
+ * work of jumps, calls and nops themselves. For both, those of x86 heed only the opcode. But with a
+ * VEX or EVEX prefix the same opcode is another instruction: 7a, a jump, is vpbroadcastb, with
+ * which strchr() of glibc begins.
  */
 static bool opcode_is_misread(int opcode)
 {
