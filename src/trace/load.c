@@ -450,18 +450,6 @@ static int load_failed(struct reason *why, int err)
 			   "'iostrata doctor --probes' shows which programs load on this kernel");
 }
 
-/* Takes their instructions from programs that will not be loaded: libbpf would keep these until it
- * closes @obj. */
-static void programs_empty(struct bpf_object *obj)
-{
-	const struct bpf_insn nothing = { .code = BPF_JMP | BPF_EXIT };
-	struct bpf_program *prog;
-
-	bpf_object__for_each_program (prog, obj)
-		if (!bpf_program__autoload(prog))
-			bpf_program__set_insns(prog, (struct bpf_insn *)&nothing, 1);
-}
-
 int load(struct plan *plan, const struct session_conf *sc, const struct bpf_conf *conf,
 	 struct feature *f, struct trace_bpf **ret_obj, struct reason *why)
 {
@@ -475,7 +463,6 @@ int load(struct plan *plan, const struct session_conf *sc, const struct bpf_conf
 		for (size_t i = 0; i < programs_n; i++)
 			bpf_program__set_autoload(program_of(obj, &programs[i]),
 						  plan_wants(plan, &programs[i]));
-		programs_empty(obj->obj);
 		err = object_load(obj);
 		if (!err) {
 			if (conf->aio && f->map_alloc)

@@ -89,19 +89,6 @@ def compare_refused(gate: Gate, name: str, trace: tool.Trace) -> None:
     gate.check(name, not said, refused=said or "none")
 
 
-def compare_memory(gate: Gate, trace: tool.Trace) -> None:
-    """What the tool holds for itself on two CPUs, when it has read all types. Instructions of programs that are not
-    loaded would be 0.8 MB."""
-    status = Path(f"/proc/{trace.proc.pid}/status")
-
-    def own_kb() -> int:
-        found = re.search(r"^RssAnon:\s*(\d+)", status.read_text(), re.MULTILINE)
-        return int(found[1]) if found else 0
-
-    machine.wait_for(lambda: own_kb() <= 4000)
-    gate.check("memory", 1000 < own_kb() <= 4000, anonymous_kb=own_kb(), wanted="<=4000")
-
-
 @suite("programs.verified")
 def verified(gate: Gate) -> None:
     """How many instructions the verifier walks: most of the time from the start to "tracing". Where
@@ -111,8 +98,6 @@ def verified(gate: Gate) -> None:
     breakdown, record = max_verified()
     with tool.Trace() as trace:
         compare_verified(gate, "instructions", trace, breakdown)
-        if not gate.native:
-            compare_memory(gate, trace)
     with Record(machine.scratch(gate.kept) / "verified.ios") as trace:
         compare_verified(gate, "record", trace, record)
     with tool.Trace("--by", "file", "--slowest", "3") as trace:
