@@ -1084,7 +1084,7 @@ static void callers_read(struct series *s, enum by_key by, uint64_t threshold, u
 	name_put(&w, (struct stored_name){ NAME_FS, STORED_FS_FIRST, ~0U, 0, 0, 0 }, "ext4", 4);
 	name_put(&w, (struct stored_name){ NAME_THREAD, 1, 100, 101, 42, 0 }, "one", 3);
 	for (int i = 0; i < 7; i++)
-		op_put(&w, 2000 + i, OP_AIO, 0, 10, 20);
+		op_put(&w, 2000 + i, OP_SERVED, 0, 10, 20);
 	op_put(&w, 2100, OP_FSYNC, 0, 10, 20); /* its stack counts, or none was taken */
 	stacks_put(&w, 101, (struct stored_stack){ .kind = OP_FSYNC, .stack = 1 });
 	stacks_put(&w, 22,
@@ -1096,7 +1096,7 @@ static void callers_read(struct series *s, enum by_key by, uint64_t threshold, u
 	stacks_put(&w, 5, (struct stored_stack){ .kind = OP_FSYNC, .stack = 3 });
 	stacks_put(&w, 3, (struct stored_stack){ .kind = OP_FSYNC, .stack = 4 });
 	stacks_put(&w, 2, (struct stored_stack){ .kind = OP_FSYNC, .stack = 99 });
-	stacks_put(&w, 11, (struct stored_stack){ .kind = OP_AIO, .stack = 1 });
+	stacks_put(&w, 11, (struct stored_stack){ .kind = OP_SERVED, .stack = 1 });
 	writer_flush(&w);
 	callers_name(&w);
 	writer_close(&w);
@@ -1143,8 +1143,8 @@ static void rows_by_caller(void **state)
 	assert_int_equal(c.hist.cap, 36);
 	assert_int_equal(row_by(&s, "fsync", "(caller unknown)").count, 7);
 	assert_int_equal(row_by(&s, "fsync", "0x30 [store]").count, 3);
-	assert_int_equal(row_by(&s, "aio", "(no stack)").count, 7);
-	assert_int_equal(row_by(&s, "aio", "save_rows").count, 0);
+	assert_int_equal(row_by(&s, "served", "(no stack)").count, 7);
+	assert_int_equal(row_by(&s, "served", "save_rows").count, 0);
 	series_done(&s);
 	callers_read(&s, BY_LINE, 0, 0);
 	assert_false(s.is_estimated);
