@@ -17,7 +17,7 @@ TRACING = Path("/sys/kernel/tracing")
 EVENTS = ("sched_switch", "sched_waking", "sched_process_fork")
 KIB = 24 << 10  # of each CPU's buffer
 
-_EVENT = re.compile(rf" *(.*)-(\d+) +\[\d+\] \S+ +(\d+)\.(\d+): ({'|'.join(EVENTS)}): (.*)")
+_LINE = re.compile(rf" *.*-\d+ +\[(\d+)\] \S+ +(\d+)\.(\d+): (?:(<stack trace>)|({'|'.join(EVENTS)}): (.*))")
 _SWITCH = re.compile(r"prev_comm=(.*) prev_pid=(\d+) prev_prio=\d+ prev_state=(\S+) ==> .* next_pid=(\d+) next_prio=")
 _FORK = re.compile(r".* child_pid=(\d+)")
 _WAKING = re.compile(r"comm=.* pid=(\d+) prio=")
@@ -60,20 +60,31 @@ class Sleep:
         return next((name for name, where in NO_IO.items() if where.search(self.stack) and not self.preempted), "")
 
 
-def _events(text: Iterator[str]) -> Iterator[tuple[str, int, str, str]]:
-    """The name, time and members of each event, and its stack: the functions, innermost first."""
-    event: tuple[str, int, str] | None = None
+@dataclass
+class _Event:
+    name: str
+    ns: int
+    members: str
+    stack: list[str]  # functions, innermost first
+
+
+def _events(text: Iterator[str]) -> list[_Event]:
+    """All events. The stack of one has a line of its own, before which there may be an event of another CPU."""
+    events: list[_Event] = []
+    last: dict[str, _Event] = {}  # by CPU
     stack: list[str] = []
     for line in text:
         if line.startswith(" => "):
             stack.append(line[4:].split("+")[0].strip())
-        elif found := _EVENT.match(line):
-            if event:
-                yield *event, " ".join(stack)
-            event = found[5], int(found[3]) * 10**9 + int(found[4].ljust(9, "0")), found[6]
-            stack = []
-    if event:
-        yield *event, " ".join(stack)
+            continue
+        found = _LINE.match(line)
+        if found and found[4]:
+            stack = last[found[1]].stack if found[1] in last else []
+        elif found:
+            event = _Event(found[5], int(found[2]) * 10**9 + int(found[3].ljust(9, "0")), found[6], [])
+            last[found[1]] = event
+            events.append(event)
+    return events
 
 
 def _sleeps(text: Iterator[str], first: int) -> list[Sleep]:
@@ -81,14 +92,15 @@ def _sleeps(text: Iterator[str], first: int) -> list[Sleep]:
     asleep: dict[int, Sleep] = {}
     ours = {first}
     done: list[Sleep] = []
-    for name, ns, members, stack in _events(text):
-        if name == "sched_waking":
+    for event in _events(text):
+        ns, members, stack = event.ns, event.members, " ".join(event.stack)
+        if event.name == "sched_waking":
             found = _WAKING.match(members)
             sleep = asleep.get(int(found[1])) if found else None
             if sleep and not sleep.wake:
                 sleep.wake, sleep.waker = ns, stack
             continue
-        if name == "sched_process_fork":
+        if event.name == "sched_process_fork":
             found = _FORK.match(members)
             ours |= {int(found[1])} if found else set()
             continue
