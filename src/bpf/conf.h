@@ -305,6 +305,7 @@ struct bpf_conf {
 	unsigned char uncounted;  /* add nothing to rows */
 	unsigned char segments;   /* note the order of an operation's time: struct segments */
 	unsigned char who;        /* note who a wait was due to: with segments, or in rows */
+	unsigned char no_level;   /* the kernel hides whether an interrupt wakes a thread */
 	unsigned char who_rows;   /* those to whom waits were due have rows */
 	unsigned char rings;      /* number of rings for these records; at most MAX_RINGS */
 	unsigned int wake_mask;   /* user space is woken after wake_mask + 1 bytes */

@@ -124,7 +124,12 @@ static __always_inline u32 who_of_sleep(const struct task_state *t, u64 wake, u6
 	}
 	if (op->submitted & SUBMITTED_ASKED)
 		return WHO_SERVER;
-	return op->kind == OP_LOCK ? WHO_FILE_LOCK : who_at(cpu_sleep()->at);
+	if (op->kind == OP_LOCK)
+		return WHO_FILE_LOCK;
+	who = who_at(cpu_sleep()->at);
+	/* the waker may be a thread that the waking interrupt has interrupted, which is rarely in
+	 * an operation */
+	return who == WHO_WAKER && CONF(no_level) && !w->waker.op ? WHO_NONE : who;
 }
 
 /*

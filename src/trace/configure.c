@@ -432,7 +432,8 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	c->servers = c->waits && !c->n_devs && c->at.protocols;
 	c->daemons = c->servers && feature_member(f, "fuse", "fuse_copy_state", "req") >= 0;
 	c->served = plan_asked(sc) & ASK_SERVED && (feature_nfsd(f) || feature_ksmbd(f));
-	if (c->behalf && !f->interrupt_level)
+	c->no_level = !f->interrupt_level;
+	if (c->behalf && c->no_level)
 		conf_set_level(c);
 	conf_set_symbols(c, sc, f);
 }

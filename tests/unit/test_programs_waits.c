@@ -1295,6 +1295,32 @@ static void test_who_a_wait_was_due_to(void **state)
 	assert_who(newest_record(), WHO_WAKER, 140000, "carol");
 }
 
+/* Where an interrupt that wakes looks like the thread that it interrupted, only a waker in an
+ * operation is told. */
+static void test_who_without_interrupt_level(void **state)
+{
+	struct ktask carol;
+
+	(void)state;
+	task_init(&carol, 1300, 1303, "carol", 0);
+	conf.records = conf.call_noted = conf.segments = conf.who = conf.no_level = 1;
+	cpu_is(0, &alice);
+	current_lookup()->op.segments = 1;
+	sys_exit(0);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sleeps_until(100000, &carol);
+	assert_who(recorded(), WHO_NONE, 0, NULL);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	waits_for_lock(0x77, 110000, &carol, 0);
+	assert_who(recorded(), WHO_LOCK, 110000, "carol");
+	cpu_is(1, &carol);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	cpu_is(0, &alice);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sleeps_until(120000, &carol);
+	assert_who(recorded(), WHO_WAKER, 120000, "carol");
+}
+
 static const struct who_sums *who_sums_of(const struct ktask *t, u32 op, enum who who)
 {
 	struct who_key key = { .pid = t->t.tgid, .op = op, .who = who };
@@ -1948,6 +1974,7 @@ int main(void)
 		TEST(test_who_held_a_lock),
 		TEST(test_who_ended_a_sleep),
 		TEST(test_who_a_wait_was_due_to),
+		TEST(test_who_without_interrupt_level),
 		TEST(test_limits),
 		TEST(test_rows_of_waits),
 		TEST(test_who_made_pages_dirty),
