@@ -410,7 +410,7 @@ assert sum(int(fsync[s]["diff"]) for s in strata) == int(fsync["mean"]["diff"])
 	tests/schema.py "$tmp"/{1,2,3,4,5}
 }
 
-@test "compare --by function: figures are those of report, estimates are no work, stacks are needed" {
+@test "compare --by function: times are those of report, estimates are no work, stacks are needed" {
 	"$made/records" -t -g 100 "$tmp/a.ios" 20011
 	"$made/records" -t -g 100 "$tmp/b.ios" 10007
 	"$iostrata" compare -j -n 1000 --by function "$tmp/a.ios" "$tmp/b.ios" >"$tmp/compared"
@@ -420,15 +420,15 @@ assert sum(int(fsync[s]["diff"]) for s in strata) == int(fsync["mean"]["diff"])
 		compared, *reports = (json.load(open(name)) for name in sys.argv[1:])
 		seen = 0
 		for side, report in zip(("base", "new"), reports):
-		    want = {(r["op"], r["fs"], r["key"].replace(" [prog]", "")): (r["count"], r["total_ns"])
+		    want = {(r["op"], r["fs"], r["key"].replace(" [prog]", "")): r["total_ns"]
 		        for r in report["ops"]}
 		    for row in compared["ops"]:
 		        if row["key"].startswith("("):
 		            continue
-		        count, total = want[row["op"], row["fs"], row["key"]]
+		        total = want[row["op"], row["fs"], row["key"]]
 		        assert abs(row["total"][side + "_ns"] - total) <= 1, (row["total"], total)
-		        # estimates are rounded in the order of records, so that the mean is right
-		        assert abs(row["count"][side] - count) <= 7 + 0.03 * count, (row["count"], count)
+		        # report brings estimated numbers to those counted, compare does not
+		        assert row["count"][side] > 0 or not total, (row["count"], total)
 		        seen += 1
 		assert seen > 13, seen
 		assert any("estimated from the user stacks" in d for d in compared["doubts"]), compared["doubts"]
