@@ -15,7 +15,7 @@
 #include "show/view_parts.h"
 
 enum {
-	ROWS_OPS = 16, /* rows of operations with a map of latencies */
+	ROWS_OPS = 20, /* rows of operations with a map of latencies */
 	ROWS_REQUESTS = 12,
 	DISK_ROWS = 24,       /* kinds of requests of disks */
 	EXAMPLES_MOST = 4000, /* operations with a place of their own */

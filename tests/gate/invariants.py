@@ -5,6 +5,7 @@ Every object that the tool prints during a run of the gate is looked at; the las
 """
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 Json = dict[str, Any]
@@ -123,7 +124,7 @@ def _helpers(one: Json, where: str) -> None:
 
 
 def _one_row_each(keys: list[Any], where: str) -> None:
-    twice = sorted({str(key) for key in keys if keys.count(key) > 1})
+    twice = sorted(str(key) for key, n in Counter(keys).items() if n > 1)
     _expect("A1.rows", not twice, where, ("twice", twice[:6]))
 
 
