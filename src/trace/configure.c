@@ -104,8 +104,9 @@ static void conf_set_completes(struct bpf_conf *c, struct feature *f)
 	}
 }
 
-/* The functions of WHO_LIST and LIMIT_LIST in which threads sleep. */
-static void conf_set_who_sites(struct bpf_conf *c)
+/* The functions of WHO_LIST and LIMIT_LIST in which threads sleep; with @hung, the one in which
+ * connect() does, too. */
+static void conf_set_sleeps(struct bpf_conf *c, bool hung)
 {
 #define WHO_SITE(number, id, name, before, after, functions, strata) { functions, number },
 
@@ -116,19 +117,30 @@ static void conf_set_who_sites(struct bpf_conf *c)
 	} all[] = { WHO_LIST(WHO_SITE) LIMIT_LIST(LIMIT_SITE) };
 #undef WHO_SITE
 #undef LIMIT_SITE
+	enum { ROWS = sizeof(all) / sizeof(*all) };
+	struct kallsyms_function list[WHO_SITES + 1];
 	struct who_site *site = c->who_sites;
-	char functions[128], *rest, *name;
+	char texts[ROWS][128], *rest, *name;
+	unsigned int who[WHO_SITES];
+	size_t n = 0;
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		snprintf(functions, sizeof(functions), "%s", all[i].functions);
-		for (rest = functions; (name = strsep(&rest, " "));) {
-			site->from = *name && site < c->who_sites + WHO_SITES
-					     ? kallsyms_cached_range(name, (uint64_t *)&site->to)
-					     : 0;
-			if (site->from)
-				site++->who = all[i].who;
-		}
+	for (size_t i = 0; i < ROWS && c->who; i++) {
+		snprintf(texts[i], sizeof(texts[i]), "%s", all[i].functions);
+		for (rest = texts[i]; (name = strsep(&rest, " "));)
+			if (*name && n < WHO_SITES) {
+				list[n].name = name;
+				who[n++] = all[i].who;
+			}
 	}
+	list[n].name = "unix_wait_for_peer";
+	kallsyms_cached_functions(list, n + hung);
+	if (hung) {
+		c->connect_from = list[n].from;
+		c->connect_to = list[n].to;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (list[i].from)
+			*site++ = (struct who_site){ list[i].from, list[i].to, who[i] };
 }
 
 static void conf_set_symbols(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
@@ -142,11 +154,8 @@ static void conf_set_symbols(struct bpf_conf *c, const struct session_conf *sc, 
 		fclose(symbols);
 	if (plan_asked(sc) & ASK_QUEUED)
 		conf_set_completes(c, f);
-	if (plan_asked(sc) & ASK_HUNG) /* not worth reading all symbols for this alone */
-		c->connect_from =
-			kallsyms_cached_range("unix_wait_for_peer", (uint64_t *)&c->connect_to);
-	if (c->who)
-		conf_set_who_sites(c);
+	/* connect()'s function is not worth reading all symbols */
+	conf_set_sleeps(c, plan_asked(sc) & ASK_HUNG);
 	kallsyms_forget();
 }
 

@@ -2,6 +2,7 @@
 #include "trace/kallsyms.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,16 +73,66 @@ uint64_t kallsyms_find(const char *text, const char *name)
 	return line ? strtoull(line, NULL, 16) : 0;
 }
 
-uint64_t kallsyms_cached_range(const char *name, uint64_t *ret_end)
+/* Whether the symbol at @at, in its line, is called @name. */
+static bool is_called(const char *at, const char *name)
 {
-	const char *line = cached ? line_find(cached, name) : NULL;
-	uint64_t from = line ? strtoull(line, NULL, 16) : 0, to = from;
+	size_t len;
 
-	while (from && to <= from && line && (line = strchr(line, '\n')))
-		to = strtoull(++line, NULL, 16);
-	if (from)
-		*ret_end = to > from ? to : from + 4096;
-	return from;
+	if (*at != *name)
+		return false;
+	len = strlen(name);
+	return !strncmp(at, name, len) && (!at[len] || at[len] == '\n' || at[len] == '\t');
+}
+
+/* Notes a symbol at @address: the end of functions below it. Returns whether all that were found
+ * have an end. */
+static bool ends_note(struct kallsyms_function *list, size_t n, uint64_t address)
+{
+	bool all = true;
+
+	for (struct kallsyms_function *f = list; f < list + n; f++) {
+		if (f->from && !f->to && address > f->from)
+			f->to = address;
+		all &= !f->from || f->to;
+	}
+	return all;
+}
+
+void kallsyms_find_functions(const char *text, struct kallsyms_function *list, size_t n)
+{
+	const char *line, *end, *symbol;
+	struct kallsyms_function *f;
+	bool have_ends = true;
+
+	for (f = list; f < list + n; f++)
+		*f = (struct kallsyms_function){ .name = f->name };
+	for (line = text; *line; line = *end ? end + 1 : end) {
+		end = strchrnul(line, '\n');
+		symbol = memchr(line, ' ', end - line);
+		if (!symbol || end - symbol < 4)
+			continue;
+		symbol += 3;
+		if (!have_ends)
+			have_ends = ends_note(list, n, strtoull(line, NULL, 16));
+		for (f = list; f < list + n; f++)
+			if (is_called(symbol, f->name)) {
+				f->from = strtoull(line, NULL, 16);
+				f->to = 0;
+				f->symbols++;
+				have_ends = false;
+			}
+	}
+	for (f = list; f < list + n; f++) {
+		if (f->symbols != 1)
+			f->from = f->to = 0;
+		else if (f->from && !f->to)
+			f->to = f->from + 4096;
+	}
+}
+
+void kallsyms_cached_functions(struct kallsyms_function *list, size_t n)
+{
+	kallsyms_find_functions(cached ? cached : "", list, n);
 }
 
 uint64_t kallsyms_cached(const char *name)

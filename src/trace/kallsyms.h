@@ -8,6 +8,7 @@
 #ifndef IOSTRATA_TRACE_KALLSYMS_H
 #define IOSTRATA_TRACE_KALLSYMS_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -20,11 +21,22 @@ void kallsyms_forget(void); /* frees the cached text */
  * no symbol or several have this name, or the kernel hides addresses. */
 uint64_t kallsyms_cached(const char *name);
 
-/* As kallsyms_cached(). @ret_end: the address of the next symbol, or of the next page if there is
- * none. */
-uint64_t kallsyms_cached_range(const char *name, uint64_t *ret_end);
-
 /* As kallsyms_cached(), but searches @text. */
 uint64_t kallsyms_find(const char *text, const char *name);
+
+/* A function of the kernel. @from, @to: its addresses; @to is that of the next symbol, or of the
+ * next page if there is none. Both are 0 if no symbol or several have its name, or the kernel hides
+ * addresses. */
+struct kallsyms_function {
+	const char *name;
+	uint64_t from, to;
+	unsigned int symbols; /* with this name */
+};
+
+/* Finds all @n functions of @list in one pass over @text. */
+void kallsyms_find_functions(const char *text, struct kallsyms_function *list, size_t n);
+
+/* The same in the cached text, if there is one. */
+void kallsyms_cached_functions(struct kallsyms_function *list, size_t n);
 
 #endif

@@ -40,6 +40,39 @@ static void test_not_found(void **state)
 	assert_int_equal(kallsyms_find("vfs_read", "vfs_read"), 0);
 }
 
+static void test_functions(void **state)
+{
+	static const char *const names[] = { "ext4_read",       "twice",    "vfs_read",
+					     "hidden",          "vfs_read", "vfs",
+					     "kernel_vfs_read", "last",     "ext4_read\t" };
+	struct kallsyms_function list[9];
+
+	for (int i = 0; i < 9; i++)
+		list[i].name = names[i];
+	(void)state;
+	kallsyms_find_functions(text, list, 9);
+	assert_int_equal(list[0].from, 0xffffffffc0000000);
+	assert_int_equal(list[0].to, 0xffffffffc0000100);
+	assert_int_equal(list[1].from, 0);
+	assert_int_equal(list[1].symbols, 2);
+	assert_int_equal(list[1].to, 0);
+	assert_int_equal(list[2].from, 0xffffffff81000000);
+	assert_int_equal(list[2].to, 0xffffffff81000100);
+	assert_int_equal(list[3].from, 0);
+	assert_int_equal(list[4].to, 0xffffffff81000100);
+	assert_int_equal(list[5].symbols, 0);
+	assert_int_equal(list[6].to, 0xffffffff81000300);
+	assert_int_equal(list[7].from, 0xffffffffc0000100);
+	assert_int_equal(list[7].to, 0xffffffffc0000100 + 4096);
+	assert_int_equal(list[8].symbols, 0);
+	kallsyms_find_functions("vfs_read", list, 9);
+	kallsyms_find_functions("\n \n1 T\n1 T \n\t", list, 9);
+	assert_int_equal(list[2].from, 0);
+	kallsyms_find_functions("", list, 9);
+	kallsyms_cached_functions(list, 9);
+	assert_int_equal(list[2].symbols, 0);
+}
+
 static int lines_of(FILE *f)
 {
 	int n = 0, c;
@@ -70,6 +103,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_not_found),
+		cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_kept),
 	};
 
