@@ -429,7 +429,7 @@ struct sent_op_waited {
 	/* of a copy: the file to which it wrote, and its file system as sent_op.fs; else all 0 */
 	struct sent_file_id copied_to;
 	unsigned long long copied_fs;
-	/* bytes that overlayfs copied to its upper layer; 0: none, else op.len has no meaning */
+	/* bytes that overlayfs copied to its upper layer; if there are any, op.len means nothing */
 	unsigned long long copied_up;
 };
 

@@ -47,7 +47,7 @@ static void value_text(char dst[WORDS], const char *value, size_t value_len)
 	}
 }
 
-/* What is limited, before the cgroup or the value. */
+/* The words for @limit, before those for its cgroup and value. */
 static const char *limit_before(enum io_limit limit)
 {
 	switch (limit) {

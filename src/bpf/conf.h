@@ -457,7 +457,7 @@ struct live {
 	unsigned long long stack_ns; /* operations that took less have their stack taken with a
 				      * smaller probability; below 2^32 */
 	unsigned long long stack_requests; /* one of so many requests of io_uring and libaio has its
-					    * stack taken; 0: each; below 2^32 */
+					    * stack taken, or each one if it is 0; below 2^32 */
 	unsigned long long stacks_lost, stacks_lost_ns; /* no room in the ring, and their time */
 	unsigned long long since_ns;  /* when all probes were live, CLOCK_MONOTONIC; 0: not yet */
 	unsigned long long layers_ns; /* when the layers' last functions were probed, as above */

@@ -370,8 +370,8 @@ struct done {
 /* A ring of io_uring; see reap.bpf.h. io_uring orders the writers of @put and @tail, and those of
  * the others may write at the same time. */
 struct uring_ring {
-	u64 ctx;    /* its struct io_ring_ctx *; 0: a free place */
-	u64 task;   /* the thread that entered it last; 0: it has ended */
+	u64 ctx;    /* the struct io_ring_ctx * of the ring, or 0 if the place is free */
+	u64 task;   /* the thread that entered the ring last, or 0 if it has ended */
 	u64 left;   /* when a thread that had entered it returned to user space last */
 	u32 put;    /* number of completions that came into the list, and of places passed over */
 	u32 got;    /* number of those that were taken */
@@ -574,8 +574,8 @@ struct {
  * 0 is not used.
  */
 struct async_op {
-	u64 req;      /* its address; 0: slot never used; ASYNC_GONE: slot no longer used; with
-		       * @posted the number of its ring, and 0 once it is taken */
+	u64 req;      /* the request's address, 0 if the slot was never used, ASYNC_GONE if it is no
+		       * longer used; with @posted the ring's number, and 0 once it is taken */
 	u64 task;     /* the thread that submitted it; 0: it has ended */
 	struct op op; /* as it was parked; stage 0: a thread executes it */
 	u64 parked;   /* time at which it was parked, or ended */
@@ -600,7 +600,7 @@ struct async_op {
 	struct done last;    /* its last finished bio; whose: 1, | DONE_READ, | DONE_EARLIER */
 	struct sent_who who; /* only with conf.op_owner */
 	/* only with conf.stacks; written as the request begins */
-	u32 stack_weight; /* its stack is taken, and it stands for so many requests; 0: it is not */
+	u32 stack_weight; /* the requests for which its stack stands, or 0 if none is taken */
 	u32 submission;   /* as in struct sent_stack */
 };
 

@@ -49,7 +49,7 @@ struct slow_op {
 	char *by_command;      /* the command line of this thread, as @command */
 	char *by_limit; /* of WHO_LIMIT, as in limits.h; for free(); NULL: not known. Hostile */
 	unsigned int recording;         /* number of its recording, from 0 on */
-	uint64_t real_ns;               /* when it began, since 1970; 0: not of a recording */
+	uint64_t real_ns;               /* begin of the operation since 1970, or 0 if live */
 	uint64_t at_ns;                 /* the same since the beginning of the recording */
 	struct slow_requests *requests; /* for free(); NULL: none. Only of recordings */
 };

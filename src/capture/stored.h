@@ -117,7 +117,7 @@ static inline uint64_t sent_op_len(const struct sent_op *s, const struct sent_op
 	ID(who_op, who_op, VALUE)                                                                  \
 	/* of WHO_LIMIT: NAME_LIMIT, 0: none */                                                    \
 	ID(who_limit, who_limit, VALUE) \
-	/* bytes that overlayfs copied to its upper layer; 0: none, or not known */                \
+	/* bytes that overlayfs copied to its upper layer, or 0 if none are known */               \
 	COLUMN(copied_up, copied_up, VALUE, waited ? waited->copied_up : 0)
 /* clang-format on */
 

@@ -110,13 +110,6 @@ struct fetched {
 	size_t n;
 };
 
-static bool is_build_id(const char *text)
-{
-	size_t len = strlen(text);
-
-	return len >= 4 && len < BUILD_ID_TEXT && strspn(text, "0123456789abcdef") == len;
-}
-
 /* Fetches the debug file of each file, in the copy that still has its privileges: as the caller of
  * sudo. Nothing is read of what comes. */
 static void fetch(const struct wanted *list, size_t n, struct fetched *ret)

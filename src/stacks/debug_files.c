@@ -207,13 +207,19 @@ static struct debug_file *file_of(struct debug_files *s, const char *build_id)
 	return f;
 }
 
+bool is_build_id(const char *text)
+{
+	size_t len = strlen(text);
+
+	return len >= 4 && len < BUILD_ID_TEXT && strspn(text, "0123456789abcdef") == len;
+}
+
 bool debug_files_name(struct debug_files *s, const char *build_id, uint64_t address,
 		      struct frame_name *ret_name)
 {
-	size_t len = strlen(build_id);
 	struct debug_file *f;
 
-	if (len < 4 || len >= BUILD_ID_TEXT || strspn(build_id, "0123456789abcdef") != len)
+	if (!is_build_id(build_id))
 		return false;
 	f = file_of(s, build_id);
 	if (!f || !f->file)

@@ -27,6 +27,9 @@ struct debug_files {
 	bool scanned; /* the plain files below the directories are among them */
 };
 
+/* Whether @text, from a hostile recording, can be a build id: a part of a path. */
+bool is_build_id(const char *text);
+
 /* Names @address of the file with @build_id (hexadecimal digits). Returns false if there is no
  * debug file for it, or out of memory. */
 bool debug_files_name(struct debug_files *s, const char *build_id, uint64_t address,

@@ -68,6 +68,9 @@ static void test_functions(void **state)
 	kallsyms_find_functions("vfs_read", list, 9);
 	kallsyms_find_functions("\n \n1 T\n1 T \n\t", list, 9);
 	assert_int_equal(list[2].from, 0);
+	/* two names of one function */
+	kallsyms_find_functions("1000 T vfs_read\n1000 t other\n2000 T last\n", list, 9);
+	assert_int_equal(list[2].to, 0x2000);
 	kallsyms_find_functions("", list, 9);
 	kallsyms_cached_functions(list, 9);
 	assert_int_equal(list[2].symbols, 0);
