@@ -414,6 +414,21 @@ static __always_inline bool current_in_iowait(void)
 }
 
 /*
+ * WHAT  bpf_snprintf(), which names functions
+ * WHEN  5.13; conf.names_functions says whether the kernel has it
+ * DROP  with the last older kernel in tests/vm/kernels.txt
+ *
+ * Writes the name of the kernel's function with the address @at to @ret_name, and cuts it to @len
+ * bytes with the 0. Returns a negative number if it cannot.
+ */
+static __always_inline long function_name(u64 at, void *ret_name, u32 len)
+{
+	static const char format[] = "%ps";
+
+	return bpf_snprintf(ret_name, len, format, &at, sizeof(at));
+}
+
+/*
  * WHAT  bpf_task_pt_regs()
  * WHEN  5.15
  * DROP  with the last older kernel in tests/vm/kernels.txt

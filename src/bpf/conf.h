@@ -43,7 +43,7 @@ enum {
 	MAX_RINGS = 16,       /* rings for records, one for each group of CPUs */
 	MAX_LANES = 128,      /* CPUs with a lane: a power of two; see struct lane */
 	FILES_SENT = 4096,    /* files whose name was sent; a collision drops one */
-	WHO_SITES = 12,       /* functions in WHO_LIST and LIMIT_LIST */
+	SLEEP_SITES = 13,     /* functions in WHO_LIST and LIMIT_LIST, and connect()'s */
 	KIOCB_COMPLETES = 3,  /* functions that complete reads and writes of io_uring or libaio */
 	PID_LIMIT = 4 << 20,  /* PID_MAX_LIMIT, include/linux/threads.h */
 };
@@ -183,10 +183,16 @@ struct filter_lists {
 	unsigned long long fs[MAX_FS_TYPES][FS_NAME_LEN / 8];
 };
 
-/* The code of a function in which threads sleep for a known kind of somebody else: enum who, with
- * WHO_LIMIT enum io_limit << 8 more. */
-struct who_site {
-	unsigned long long from, to, who;
+enum {
+	FUNCTION_WORDS = 4,     /* of 8 characters of a function's name; longer names are cut */
+	SITE_CONNECT = 1 << 15, /* connect() waits for the listener of a unix socket */
+};
+
+/* A function of the kernel in which threads sleep. @from and @to: its code; 0 if its name is
+ * enough, or its address is not known. @who: the kind of somebody else for whom they sleep, enum
+ * who, with WHO_LIMIT enum io_limit << 8 more; or SITE_CONNECT. */
+struct sleep_site {
+	unsigned long long name[FUNCTION_WORDS], from, to, who;
 };
 
 /* Offsets in bytes of members of kernel structures that tell of requests to servers, or 0 if not
@@ -262,12 +268,13 @@ struct bpf_conf {
 	unsigned char all_young; /* the tracked processes were born after the tracing began */
 	unsigned char all_files;
 	/* summaries, so that a program tests one member instead of many */
-	unsigned char thread_filter;  /* n_pids, n_comms or tracked */
-	unsigned char process_filter; /* thread_filter or n_cgroups */
-	unsigned char file_filter;    /* n_files or n_devs */
-	unsigned char file_details;   /* inode, device or flags of a file are needed */
-	unsigned char op_extras;      /* op_extras() has work */
-	unsigned char rdonly_cast;    /* any kernel pointer can be read as typed (6.2) */
+	unsigned char thread_filter;   /* n_pids, n_comms or tracked */
+	unsigned char process_filter;  /* thread_filter or n_cgroups */
+	unsigned char file_filter;     /* n_files or n_devs */
+	unsigned char file_details;    /* inode, device or flags of a file are needed */
+	unsigned char op_extras;       /* op_extras() has work */
+	unsigned char rdonly_cast;     /* any kernel pointer can be read as typed (6.2) */
+	unsigned char names_functions; /* programs can name functions of the kernel (5.13) */
 	/* the I/O to trace */
 	unsigned long long min_ns;
 	unsigned char n_files, n_devs, n_fs; /* lengths of struct filter_lists; 0: all pass */
@@ -333,10 +340,7 @@ struct bpf_conf {
 	unsigned char page_shift;     /* log2 of a page's size */
 	unsigned char op_owner;       /* the submitter of async operations is needed at their end */
 	unsigned char backups;        /* programs on block tracepoints are attached twice */
-	struct who_site who_sites[WHO_SITES];
-	/* begin and end of the function in which connect() waits for the listener of a unix
-	 * socket, or 0 if the address is not known */
-	unsigned long long connect_from, connect_to;
+	struct sleep_site sleep_sites[SLEEP_SITES];
 	/* functions that complete reads and writes of io_uring and libaio; 0: not known, or not
 	 * traced */
 	unsigned long long completes[KIOCB_COMPLETES];

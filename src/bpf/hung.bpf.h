@@ -3,6 +3,7 @@
 #ifndef IOSTRATA_HUNG_BPF_H
 #define IOSTRATA_HUNG_BPF_H
 
+#include "sleep_site.bpf.h"
 #include "wait.bpf.h"
 
 #define TASK_UNINTERRUPTIBLE 2 /* as in task_state_bits() */
@@ -13,10 +14,10 @@ static __always_inline bool task_connects(struct task_struct *task)
 {
 	u64 at = 0;
 
-	if (!CONF(connect_from) || !(task_state_bits(task) & TASK_INTERRUPTIBLE))
+	if (!(task_state_bits(task) & TASK_INTERRUPTIBLE))
 		return false;
 	bpf_get_task_stack(task, &at, sizeof(at), 0);
-	return at > CONF(connect_from) && at <= CONF(connect_to);
+	return site_find(at) == SITE_CONNECT;
 }
 
 /* The call in which @task is, as in struct listed_task. */

@@ -17,6 +17,7 @@
 #include "completion.bpf.h"
 #include "function.bpf.h"
 #include "row.bpf.h"
+#include "sleep_site.bpf.h"
 #include "task.bpf.h"
 
 /* Notes the waker of a thread, and its operation: current, unless an interrupt wakes the thread. */
@@ -77,22 +78,19 @@ static __always_inline struct cpu_sleep *cpu_sleep(void)
 }
 
 /* The kind of somebody for whom a thread sleeps that slept at the addresses @at, as in struct
- * who_site. */
+ * sleep_site. */
 static __always_inline u32 who_at(const u64 at[2])
 {
-	u32 who = 0;
+	u32 who = site_find(at[0]);
 
-	for (int i = 0; i < WHO_SITES; i++)
-		for (int j = 0; j < 2; j++)
-			if (!who && at[j] > CONF(who_sites[i].from) &&
-			    at[j] <= CONF(who_sites[i].to))
-				who = CONF(who_sites[i].who);
-	return who ? who : WHO_WAKER;
+	if (!who)
+		who = site_find(at[1]);
+	return who && who != SITE_CONNECT ? who : WHO_WAKER;
 }
 
 #define WHO_OF_LIMIT(limit) (WHO_LIMIT | (limit) << 8)
 
-/* The kind of waker that ended the sleep of @t at @wake, as in struct who_site, by the rules of
+/* The kind of waker that ended the sleep of @t at @wake, as in struct sleep_site, by the rules of
  * task_charge_sleep(). @ret_ns: the part of the sleep that was due to this waker. */
 static __always_inline u32 who_of_sleep(const struct task_state *t, u64 wake, u64 *ret_ns)
 {

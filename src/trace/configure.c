@@ -104,9 +104,9 @@ static void conf_set_completes(struct bpf_conf *c, struct feature *f)
 	}
 }
 
-/* The functions of WHO_LIST and LIMIT_LIST in which threads sleep; with @hung, the one in which
- * connect() does, too. */
-static void conf_set_sleeps(struct bpf_conf *c, bool hung)
+/* The functions in which threads sleep for a known kind of somebody else, and the one in which
+ * connect() does. */
+static void conf_set_sleeps(struct bpf_conf *c)
 {
 #define WHO_SITE(number, id, name, before, after, functions, strata) { functions, number },
 
@@ -114,48 +114,52 @@ static void conf_set_sleeps(struct bpf_conf *c, bool hung)
 	static const struct {
 		const char *functions;
 		unsigned int who;
-	} all[] = { WHO_LIST(WHO_SITE) LIMIT_LIST(LIMIT_SITE) };
+	} all[] = { { "unix_wait_for_peer", SITE_CONNECT },
+		    WHO_LIST(WHO_SITE) LIMIT_LIST(LIMIT_SITE) };
 #undef WHO_SITE
 #undef LIMIT_SITE
-	enum { ROWS = sizeof(all) / sizeof(*all) };
-	struct kallsyms_function list[WHO_SITES + 1];
-	struct who_site *site = c->who_sites;
-	char texts[ROWS][128], *rest, *name;
-	unsigned int who[WHO_SITES];
-	size_t n = 0;
+	struct sleep_site *site = c->sleep_sites;
+	const char *name;
+	size_t len;
 
-	for (size_t i = 0; i < ROWS && c->who; i++) {
-		snprintf(texts[i], sizeof(texts[i]), "%s", all[i].functions);
-		for (rest = texts[i]; (name = strsep(&rest, " "));)
-			if (*name && n < WHO_SITES) {
-				list[n].name = name;
-				who[n++] = all[i].who;
-			}
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		for (name = all[i].functions; *name; name += len + !!name[len]) {
+			len = strcspn(name, " ");
+			memcpy(site->name, name, len);
+			site++->who = all[i].who;
+		}
+}
+
+/* The code of these functions, for programs that cannot name them. */
+static void conf_set_sleep_code(struct bpf_conf *c)
+{
+	struct kallsyms_function list[SLEEP_SITES];
+
+	for (size_t i = 0; i < SLEEP_SITES; i++)
+		list[i].name = (const char *)c->sleep_sites[i].name;
+	kallsyms_cached_functions(list, SLEEP_SITES);
+	for (size_t i = 0; i < SLEEP_SITES; i++) {
+		c->sleep_sites[i].from = list[i].from;
+		c->sleep_sites[i].to = list[i].to;
 	}
-	list[n].name = "unix_wait_for_peer";
-	kallsyms_cached_functions(list, n + hung);
-	if (hung) {
-		c->connect_from = list[n].from;
-		c->connect_to = list[n].to;
-	}
-	for (size_t i = 0; i < n; i++)
-		if (list[i].from)
-			*site++ = (struct who_site){ list[i].from, list[i].to, who[i] };
 }
 
 static void conf_set_symbols(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
 {
+	bool queued = plan_asked(sc) & ASK_QUEUED;
 	FILE *symbols;
 
-	if (!(plan_asked(sc) & ASK_QUEUED) && !c->who)
+	conf_set_sleeps(c);
+	/* connect()'s function is not worth reading all symbols */
+	if (!queued && (!c->who || c->names_functions))
 		return;
 	symbols = kallsyms_open();
 	if (symbols)
 		fclose(symbols);
-	if (plan_asked(sc) & ASK_QUEUED)
+	if (queued)
 		conf_set_completes(c, f);
-	/* connect()'s function is not worth reading all symbols */
-	conf_set_sleeps(c, plan_asked(sc) & ASK_HUNG);
+	if (!c->names_functions)
+		conf_set_sleep_code(c);
 	kallsyms_forget();
 }
 
@@ -308,6 +312,7 @@ static void conf_set_filters(struct bpf_conf *c, const struct session_conf *sc)
 static void conf_set_kernel(struct bpf_conf *c, struct feature *f)
 {
 	c->rdonly_cast = f->rdonly_cast;
+	c->names_functions = f->names_functions;
 	/* a system call never ends in an interrupt; and up to 6.19 the tracepoint or BPF itself
 	 * disables preemption while such a program runs (4aadde89d81f) */
 	c->single_writer = !f->preemptible_tracepoints;

@@ -358,6 +358,7 @@ static int probe_btf(struct feature *f, struct reason *why)
 static const char *const looked_for[] = {
 	"vfs_read",
 	"bpf_rdonly_cast",
+	"bpf_snprintf",
 	"bpf_iter_task_file",
 	"bpf_iter_task",
 	"struct bpf_mem_alloc",
@@ -452,6 +453,7 @@ static void names_probe(struct feature *f)
 	feature_look_for(f, looked_for, sizeof(looked_for) / sizeof(*looked_for));
 	feature_look_for(f, blank_names, BLANKS_N);
 	f->rdonly_cast = feature_has_function(f, "bpf_rdonly_cast");
+	f->names_functions = feature_has_function(f, "bpf_snprintf");
 	f->map_alloc = feature_type(f, "struct bpf_mem_alloc");
 	f->file_iter = feature_has_function(f, "bpf_iter_task_file");
 	f->task_iter = feature_has_function(f, "bpf_iter_task");

@@ -23,6 +23,7 @@ struct feature {
 	struct known_name *structs;   /* looked up names of structures; owned */
 	struct module_types *modules; /* modules whose types were read; owned */
 	bool rdonly_cast;             /* bpf_rdonly_cast() (6.2) */
+	bool names_functions;         /* bpf_snprintf() (5.13) */
 	const char *no_module_btf;    /* why modules' types cannot be read (5.11); NULL: they can */
 	bool map_alloc;               /* hashes may allocate in any program (6.1) */
 	bool file_iter, task_iter;    /* the iterators iter/task_file and iter/task exist */

@@ -1531,6 +1531,27 @@ static void test_waiting_threads_are_listed(void **state)
 	assert_string_equal(listed->path, "/srv/none");
 }
 
+/* A thread that waits in connect() for a listener is listed, although it waits interruptibly. */
+static void test_connecting_thread_is_listed(void **state)
+{
+	struct bpf_iter_meta meta = { (void *)0x9000 };
+	struct bpf_iter__task ctx = { &meta, &alice.t };
+
+	(void)state;
+	sleep_site_is(5, 1, SITE_CONNECT);
+	sleep_site_is(6, 3, WHO_SCANNER);
+	alice.state = 1;
+	alice.stack[0] = 0x3010;
+	RUN(on_task, &ctx);
+	assert_int_equal(machine.lists, 0);
+	alice.stack[0] = 0x1010;
+	RUN(on_task, &ctx);
+	assert_int_equal(machine.lists, 1);
+	alice.state = 0;
+	RUN(on_task, &ctx);
+	assert_int_equal(machine.lists, 1);
+}
+
 /* A thread with an operation in progress is listed in any state, with its call. */
 static void test_call_of_a_waiting_thread(void **state)
 {
@@ -1677,6 +1698,7 @@ int main(void)
 		TEST(test_uring_beside_another),
 		TEST(test_uring_thread_off_the_cpu),
 		TEST(test_waiting_threads_are_listed),
+		TEST(test_connecting_thread_is_listed),
 		TEST(test_call_of_a_waiting_thread),
 		TEST(test_functions_of_file_systems),
 	};

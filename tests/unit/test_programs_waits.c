@@ -1263,7 +1263,7 @@ static void test_who_a_wait_was_due_to(void **state)
 	conf.records = conf.call_noted = conf.segments = conf.who = 1;
 	cpu_is(0, &alice);
 	current_lookup()->op.segments = 1;
-	conf.who_sites[1] = (struct who_site){ 0x1000, 0x2000, WHO_SCANNER };
+	sleep_site_is(1, 1, WHO_SCANNER);
 	alice.stack[1] = 0x1000; /* returns to the beginning: not called by this function */
 	sys_exit(0);
 	sys_enter(NR_STAT, 0, 0, 0, 0);
@@ -1293,6 +1293,59 @@ static void test_who_a_wait_was_due_to(void **state)
 	sleeps_until(140000, &carol);
 	sys_exit(-4 /* EINTR */);
 	assert_who(newest_record(), WHO_WAKER, 140000, "carol");
+}
+
+/* Every function of the lists has a place, and its name has no more characters than programs read.
+ */
+static void test_names_of_sleep_sites(void **state)
+{
+#define WHO_FUNCTIONS(number, id, name, before, after, functions, strata) functions,
+
+#define LIMIT_FUNCTIONS(number, id, name, functions) functions,
+	static const char *const all[] = { WHO_LIST(WHO_FUNCTIONS) LIMIT_LIST(LIMIT_FUNCTIONS) };
+	size_t n = 1, len;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		for (const char *name = all[i]; *name; name += len + !!name[len]) {
+			len = strcspn(name, " ");
+			assert_true(len && len < FUNCTION_WORDS * sizeof(u64));
+			n++;
+		}
+	assert_int_equal(n, SLEEP_SITES);
+}
+
+/* The function that returns to an address is found by its name, once, or by its code where programs
+ * cannot name functions. A name that could not be read is read again. */
+static void test_sleep_sites(void **state)
+{
+	enum { SAME_PLACE = 4 * SITE_ANSWERS };
+	u64 named;
+
+	(void)state;
+	sleep_site_is(0, 1, WHO_SCANNER);
+	sleep_site_is(SLEEP_SITES - 1, 0xffffffff81234, SITE_CONNECT);
+	for (int names = 0; names < 2; names++) {
+		conf.names_functions = names;
+		assert_int_equal(site_find(0), 0);
+		assert_int_equal(site_find(0x1000), 0);
+		assert_int_equal(site_find(0x1001), WHO_SCANNER);
+		assert_int_equal(site_find(0x2000), WHO_SCANNER);
+		assert_int_equal(site_find(0x2001), 0);
+		assert_int_equal(site_find(0xffffffff81234010), SITE_CONNECT);
+	}
+	named = machine.names;
+	assert_int_equal(site_find(0xffffffff81234010), SITE_CONNECT);
+	assert_int_equal(machine.names, named);
+	assert_int_equal(site_find(0x1010), WHO_SCANNER);
+	assert_int_equal(site_find(0x1010 + SAME_PLACE), WHO_SCANNER);
+	assert_int_equal(site_find(0x1010 + 4 * SAME_PLACE), 0);
+	assert_int_equal(site_find(0x1010), WHO_SCANNER);
+	assert_int_equal(machine.names, named + 4);
+	machine.names_nothing = true;
+	assert_int_equal(site_find(0x1080), 0);
+	machine.names_nothing = false;
+	assert_int_equal(site_find(0x1080), WHO_SCANNER);
 }
 
 /* Where an interrupt that wakes looks like the thread that it interrupted, only a waker in an
@@ -1374,8 +1427,8 @@ static void test_limits(void **state)
 	(void)state;
 	alice.t.cgroups = &set;
 	conf.who = conf.who_rows = conf.issuers = 1;
-	conf.who_sites[2] = (struct who_site){ 0x1000, 0x2000, WHO_LIMIT | LIMIT_WBT << 8 };
-	conf.who_sites[3] = (struct who_site){ 0x3000, 0x4000, WHO_SCANNER };
+	sleep_site_is(2, 1, WHO_LIMIT | LIMIT_WBT << 8);
+	sleep_site_is(3, 3, WHO_SCANNER);
 	bio_init(&io.bio, &disk, REQ_OP_READ, 8, 4096);
 	EVENT(on_bio_queue, &io.bio);
 	alice.stack[1] = 0x2000;
@@ -1974,6 +2027,8 @@ int main(void)
 		TEST(test_who_held_a_lock),
 		TEST(test_who_ended_a_sleep),
 		TEST(test_who_a_wait_was_due_to),
+		TEST(test_names_of_sleep_sites),
+		TEST(test_sleep_sites),
 		TEST(test_who_without_interrupt_level),
 		TEST(test_limits),
 		TEST(test_rows_of_waits),

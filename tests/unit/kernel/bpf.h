@@ -255,6 +255,8 @@ static struct {
 	int cgroups_between;              /* levels between the root and each thread's cgroup */
 	struct page *tail;                /* not the first page of its folio, but the second */
 	bool no_current_btf;              /* a kernel that has no bpf_get_current_task_btf() */
+	bool names_nothing;               /* a kernel that is naming other functions */
+	u64 names;                        /* functions that it has named */
 	int (*goes_on)(void *ctx, u32 i); /* in another program; not 0: there is none */
 	u64 printed[8], prints;           /* by an iterator: the last line's, and how many */
 	struct listed_task listed;        /* likewise: the last thread; and how many */
@@ -557,6 +559,16 @@ struct filter_lists lists;
 #define current_regs()        (&machine.current->regs)
 #define have_task_regs()      (!machine.no_current_btf)
 #define file_as_mapped(file)  (machine.opened ? machine.opened : (file))
+
+/* Each page of the kernel has one function, "f0" in the first. */
+static long function_name(u64 at, void *ret_name, u32 len)
+{
+	if (machine.names_nothing)
+		return -16; /* EBUSY */
+	machine.names++;
+	return snprintf(ret_name, len, "f%lx", (unsigned long)(at >> 12));
+}
+
 enum { HARD_INTERRUPT = 0xff0000, SOFT_INTERRUPT = 0x100 };
 
 struct perf_sys_event {

@@ -77,6 +77,7 @@ static void memory_clear(void)
 	memset(dones, 0, sizeof(dones));
 	memset(uring_rings, 0, sizeof(uring_rings));
 	memset(handled, 0, sizeof(handled));
+	memset(site_answers, 0, sizeof(site_answers));
 	memset(cpu_offsets, 0, sizeof(cpu_offsets));
 	memset((void *)&live, 0, sizeof(live));
 	memset(&lists, 0, sizeof(lists));
@@ -93,6 +94,7 @@ static void conf_reset(void)
 	conf = (struct bpf_conf){
 		.tool_tgid = TOOL,
 		.rdonly_cast = 1,
+		.names_functions = 1,
 		.io_cpus = CPUS,
 		.io_slots_per_cpu = 64,
 		.op_rows_limit = 900,
@@ -112,6 +114,15 @@ static void conf_reset(void)
 		.arg_pause = 6,
 		.async_slots = ASYNC_SLOTS,
 	};
+}
+
+/* Sets the site @i: the function in the page @page. */
+static void sleep_site_is(int i, u64 page, u32 who)
+{
+	struct sleep_site *site = &conf.sleep_sites[i];
+
+	*site = (struct sleep_site){ .from = page << 12, .to = (page + 1) << 12, .who = who };
+	snprintf((char *)site->name, sizeof(site->name), "f%lx", (unsigned long)page);
 }
 
 /* The maps in which rows and the names of rows are. */
