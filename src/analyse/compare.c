@@ -444,7 +444,7 @@ bool compare_is_estimated(const struct compare *c, const struct series_key *key)
 {
 	for (int side = 0; side < SIDES; side++)
 		for (size_t i = 0; i < c->n_runs[side]; i++)
-			if (c->runs[side][i].is_estimated && !(key && key->is_request))
+			if (c->runs[side][i].stacks.sampled && !(key && key->is_request))
 				return true;
 	return false;
 }

@@ -272,26 +272,29 @@ static int disks_doubt(struct compare *c)
 /* Estimates, and lost stacks, of rows by caller. */
 static int stacks_doubt(struct compare *c)
 {
-	bool estimated[SIDES] = {};
-	uint64_t lost = 0;
+	struct stacks sums[SIDES] = {};
+	uint64_t lost, dropped;
 	int err = 0;
 
-	for (int side = 0; side < SIDES; side++) {
-		for (size_t i = 0; i < c->n_runs[side]; i++) {
-			estimated[side] |= c->runs[side][i].is_estimated;
-			lost += c->runs[side][i].stacks_lost;
-		}
-	}
-	if (estimated[BASE] || estimated[NEW])
-		err = doubt(c,
-			    "numbers and times by caller are estimated from the user stacks "
-			    "that were taken%s",
-			    !estimated[NEW]    ? ", in base only"
-			    : !estimated[BASE] ? ", in new only"
-					       : "");
+	for (int side = 0; side < SIDES; side++)
+		for (size_t i = 0; i < c->n_runs[side]; i++)
+			stacks_sums_add(&sums[side], &c->runs[side][i].stacks);
+	lost = sums[BASE].lost + sums[NEW].lost;
+	dropped = sums[BASE].dropped + sums[NEW].dropped;
+	for (int side = 0; side < SIDES && !err; side++)
+		if (sums[side].sampled)
+			err = doubt(c,
+				    "numbers and times by caller in %s are estimated from the "
+				    "stacks of %s of %s operations: a share of half is right "
+				    "within %.1f %%",
+				    side_names[side], text_count(sums[side].taken).s,
+				    text_count(sums[side].of).s, stacks_error(&sums[side], 0.5));
 	if (lost && !err)
 		err = doubt(c, "%s user stack%s lost", text_count(lost).s,
 			    lost == 1 ? " was" : "s were");
+	if (dropped && !err)
+		err = doubt(c, "%s user stack%s in no row: too many are different",
+			    text_count(dropped).s, dropped == 1 ? " is" : "s are");
 	return err;
 }
 

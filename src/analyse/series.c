@@ -25,6 +25,7 @@ static int cell_add(struct series_cell *to, struct series_cell *from)
 	to->errors += from->errors;
 	to->bytes += from->bytes;
 	to->samples += from->samples;
+	to->certain += from->certain;
 	to->total_ns += from->total_ns;
 	for (int i = 0; i < ST_N; i++)
 		to->strata[i] += from->strata[i];
@@ -99,8 +100,7 @@ static struct series_id others(const struct series_id *id)
 	return o;
 }
 
-/* The ids of all keys beyond the limit. */
-static bool is_others(const struct series_id *id)
+bool series_is_others(const struct series_id *id)
 {
 	return id->by[0] == ~0ULL && id->by[1] == ~0ULL;
 }
@@ -111,7 +111,7 @@ static struct series_index *row_find(struct series *s, const struct series_id *i
 	struct series_id other;
 
 	HASH_FIND(hh, s->index, id, sizeof(*id), entry);
-	if (entry || s->n_rows < SERIES_KEYS || is_others(id))
+	if (entry || s->n_rows < SERIES_KEYS || series_is_others(id))
 		return entry ? entry : row_begin(s, id);
 	s->more_keys++;
 	other = others(id);
@@ -136,7 +136,7 @@ struct series_row *series_row(struct series *s, const struct series_id *id)
 	entry = row_find(s, id);
 	if (!entry)
 		return NULL;
-	if (!is_others(&entry->id)) /* these are counted one by one */
+	if (!series_is_others(&entry->id)) /* these are counted one by one */
 		*recent = entry->row + 1;
 	return &s->rows[entry->row];
 }
@@ -301,6 +301,7 @@ void series_done(struct series *s)
 	for (size_t i = 0; i < s->n_rows; i++)
 		row_done(s, &s->rows[i]);
 	free(s->rows);
+	free(s->counted);
 	free(s->name);
 	free(s->kernel);
 	free(s->host);
@@ -311,14 +312,18 @@ void series_done(struct series *s)
 int series_read(struct series *s, FILE *f, const char *name, const struct series_conf *conf,
 		struct reason *why)
 {
-	int first = getc(f);
+	int first = getc(f), got;
 
 	if (first != EOF)
 		ungetc(first, f);
 	s->name = strdup(name);
 	if (!s->name)
 		return reason_no_memory(why);
-	if (first == '{')
-		return series_read_json(s, f, name, conf, why);
-	return series_read_recording(s, f, name, conf, why);
+	got = first == '{' ? series_read_json(s, f, name, conf, why)
+			   : series_read_recording(s, f, name, conf, why);
+	if (got >= 0 && conf->whole && series_join(s, 1))
+		return reason_no_memory(why);
+	if (got >= 0 && s->stacks.sampled && series_callers_scale(s))
+		return reason_no_memory(why);
+	return got;
 }

@@ -17,8 +17,10 @@
 #include "analyse/caller_names.h"
 #include "base/hist.h"
 #include "base/snapshot.h"
+#include "base/stacks.h"
 
 struct reason;
+struct stack_number;
 struct recording;
 struct stored_event;
 
@@ -35,6 +37,7 @@ enum {
 struct series_cell {
 	uint64_t count, errors, bytes;
 	uint64_t samples; /* stacks from which the count is estimated, or 0 if it was counted */
+	uint64_t certain; /* of them, those that had to be taken: each is one operation */
 	uint64_t total_ns;
 	uint64_t strata[ST_N]; /* add up to total_ns; of requests tag, queue and device */
 	uint64_t beside; /* of operations: requests submitted by them; of requests: bios merged into
@@ -76,8 +79,7 @@ struct series {
 	bool of_command; /* a command was traced: the length is a result */
 	bool hosts; /* recordings of several hosts are added: disks have the host before the name */
 	bool has_ops, has_requests;
-	bool is_estimated;           /* rows by caller, since not all user stacks were taken */
-	uint64_t stacks_lost;        /* for rows by caller */
+	struct stacks stacks;        /* from which rows by caller come; only its sums */
 	unsigned int strata_missing; /* set of 1 << stratum */
 	bool is_cut_off;
 	uint64_t began_ns; /* CLOCK_REALTIME; 0: not known */
@@ -91,9 +93,11 @@ struct series {
 	size_t n_rows;
 	/* private */
 	unsigned int intervals_max;
-	unsigned int shift; /* an interval is 1 << shift ns */
-	uint64_t from_ns;   /* where the first begins, CLOCK_MONOTONIC */
-	double carry;       /* of rounded estimates */
+	unsigned int shift;           /* an interval is 1 << shift ns */
+	uint64_t from_ns;             /* where the first begins, CLOCK_MONOTONIC */
+	double carry;                 /* of rounded estimates */
+	struct stack_number *counted; /* operations that can have stacks; owned */
+	size_t n_counted, counted_cap;
 	struct caller_names callers;
 	size_t rows_cap;
 	struct series_index *index; /* rows by id */
@@ -105,6 +109,7 @@ struct series {
 struct series_conf {
 	enum by_key by;
 	uint64_t from_ns, to_ns; /* this part, from the recording's begin; to 0: its end */
+	bool whole;              /* joined to one interval */
 	/* Whether an operation or request is to be counted, or NULL if all are. */
 	bool (*passes)(void *arg, const struct recording *rec, struct stored_event *ev);
 	own_frame_fn *own_frame;         /* for rows by caller; with .arg */
@@ -161,6 +166,9 @@ int series_measure(struct series *s, uint64_t duration_ns);
  * memory. */
 struct series_row *series_row(struct series *s, const struct series_id *id);
 
+/* Whether @id is that of the row for all keys beyond the limit. */
+bool series_is_others(const struct series_id *id);
+
 /* The interval of an operation or request with its end @ns after the begin. Negative: -ENOMEM. */
 int series_interval(struct series *s, uint64_t ns);
 
@@ -172,6 +180,10 @@ int series_look(struct series *s);
 
 /* Joins rows whose keys are the same text. Returns 0 or -ENOMEM. */
 int series_unite(struct series *s);
+
+/* Brings estimated numbers of operations by caller to those counted, as report does. Returns 0 or
+ * -ENOMEM. */
+int series_callers_scale(struct series *s);
 
 int series_read_recording(struct series *s, FILE *f, const char *name,
 			  const struct series_conf *conf, struct reason *why);

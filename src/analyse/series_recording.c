@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "base/async.h"
+#include "base/list.h"
 #include "base/names.h"
 #include "base/reason.h"
+#include "base/stack_numbers.h"
 #include "capture/recording.h"
 #include "capture/replay.h"
 #include "host/container.h"
@@ -81,21 +83,13 @@ static bool can_have_stack(const struct stored_event *ev)
 	return ev->op.kind < OP_N && STACK_KINDS >> ev->op.kind & 1;
 }
 
-/* @n, for @scale times as many operations. A recording may have any number. */
-static uint64_t scaled(uint64_t n, double scale)
-{
-	const double most = 1e15;
-
-	return n * scale < most ? (uint64_t)(n * scale) : (uint64_t)most;
-}
-
 /* Adds an operation with its user stack, for all those which the stack stands for: it was drawn
  * with the probability 1 / scale. @at: as in op_add(). */
 static int stack_add(struct series *s, const struct stored_event *ev, int at)
 {
 	const struct stored_op *op = &ev->op;
 	uint64_t total = stored_op_total(op), count;
-	double scale = ev->threshold_ns > total && total ? (double)ev->threshold_ns / total : 1;
+	double scale = stack_stands_for(ev->threshold_ns, total);
 	struct series_id id = { .fs = op->fs < CATALOG_FS ? op->fs : 0,
 				.kind = op->kind,
 				.acts = op->kind,
@@ -106,22 +100,26 @@ static int stack_add(struct series *s, const struct stored_event *ev, int at)
 
 	if (!can_have_stack(ev))
 		return 0;
+	s->stacks.taken++;
+	stacks_draw_add(&s->stacks, scale, total);
+	if (!ev->stack) {
+		s->stacks.dropped++;
+		return 0;
+	}
 	row = at < 0 ? NULL : series_row(s, &id);
 	if (!row)
 		return -ENOMEM;
 	cell = &row->cells[at];
-	s->is_estimated |= scale > 1;
-	s->carry += scale < 1e12 ? scale : 1e12;
-	count = s->carry;
-	s->carry -= count;
+	count = stack_whole(scale, &s->carry);
 	cell->count += count;
 	cell->samples++;
+	cell->certain += scale <= 1;
 	cell->errors += ret < 0 && ret >= -MAX_ERRNO ? count : 0;
 	if (ret > 0 && op_returns_bytes(op->kind))
-		cell->bytes += scaled(ret, scale);
+		cell->bytes += stack_times(ret, scale);
 	for (int i = 0; i < ST_N; i++) {
-		cell->strata[i] += scaled(op->strata[i], scale);
-		cell->total_ns += scaled(op->strata[i], scale);
+		cell->strata[i] += stack_times(op->strata[i], scale);
+		cell->total_ns += stack_times(op->strata[i], scale);
 	}
 	return hist_add(&cell->hist, hist_bucket(total), count);
 }
@@ -166,6 +164,25 @@ int series_add(struct series *s, const struct recording *rec, const struct store
 	return request_add(s, &ev->request, at);
 }
 
+/* Counts an operation that is in no row, since it can have a stack. Returns 0 or -ENOMEM. */
+static int counted_add(struct series *s, const struct stored_op *op)
+{
+	uint64_t fs = op->fs < CATALOG_FS ? op->fs : 0;
+	size_t i = 0;
+
+	s->ops++;
+	s->stacks.of++;
+	while (i < s->n_counted && (s->counted[i].kind != op->kind || s->counted[i].fs != fs))
+		i++;
+	if (i == s->n_counted) {
+		if (list_reserve((void **)&s->counted, &s->counted_cap, i, sizeof(*s->counted)))
+			return -ENOMEM;
+		s->counted[s->n_counted++] = (struct stack_number){ .fs = fs, .kind = op->kind };
+	}
+	s->counted[i].n++;
+	return 0;
+}
+
 static int event_add(struct series *s, const struct recording *rec, struct stored_event *ev,
 		     const struct series_conf *conf)
 {
@@ -179,8 +196,7 @@ static int event_add(struct series *s, const struct recording *rec, struct store
 	if (conf->passes && !conf->passes(conf->arg, rec, ev))
 		return 0;
 	if (ev->kind == CHUNK_OPS && BY_NEEDS_STACKS(conf->by) && can_have_stack(ev)) {
-		s->ops++; /* it is in the recording once more, with its stack */
-		return 0;
+		return counted_add(s, &ev->op); /* it comes once more, with its stack */
 	}
 	return series_add(s, rec, ev, conf->by, end > s->from_ns ? end - s->from_ns : 0);
 }
@@ -231,7 +247,7 @@ static char *by_text(const struct series *s, const struct recording *rec,
 {
 	unsigned long long key[2] = { row->id.by[0], row->id.by[1] };
 
-	if (key[0] == ~0ULL && key[1] == ~0ULL)
+	if (series_is_others(&row->id))
 		return strdup(SERIES_OTHERS);
 	if (BY_NEEDS_STACKS(by))
 		return caller_row_text(s, key[0]);
@@ -350,7 +366,7 @@ int series_name(struct series *s, const struct recording *rec, enum by_key by)
 static int finish(struct series *s, const struct recording *rec, const struct series_conf *conf)
 {
 	s->lost = recording_lost(rec, 0);
-	s->stacks_lost = BY_NEEDS_STACKS(conf->by) ? rec->ending.stacks_lost : 0;
+	s->stacks.lost = BY_NEEDS_STACKS(conf->by) ? rec->ending.stacks_lost : 0;
 	s->dropped = rec->ending.dropped_ops + rec->ending.dropped_requests;
 	if (series_measure(s, duration_of(rec, conf)))
 		return -ENOMEM;
@@ -406,6 +422,69 @@ static int callers_read(struct series *s, FILE *f, const char *name, const struc
 		return reason_set(why, EXIT_USAGE,
 				  "'%.200s' is a pipe: --by %s reads a recording twice", name,
 				  by_name(conf->by));
+	return err;
+}
+
+/* The sums of a row by caller, over all intervals. */
+static struct stack_number row_number(const struct series *s, struct series_row *row)
+{
+	struct stack_number n = { .fs = row->id.fs,
+				  .kind = row->kind,
+				  .caller = row->key.by ? row->key.by : "",
+				  .row = row };
+
+	for (unsigned int at = 0; at < s->intervals; at++) {
+		n.n += row->cells[at].count;
+		n.certain += row->cells[at].certain;
+	}
+	return n;
+}
+
+/* Sets the number of a row to @to; errors, bytes and histograms follow it. Over all intervals, all
+ * add up to what they are for a single one. */
+static void cells_scale(const struct series *s, struct series_row *row, uint64_t to)
+{
+	struct stack_number from = row_number(s, row);
+	uint64_t certain = to < from.certain ? 0 : from.certain;
+	double scale = (double)to / from.n, of_drawn = 0;
+	double carry = 0.5, carry_errors = 0, carry_bytes = 0;
+
+	if (to == from.n)
+		return;
+	if (from.n > certain)
+		of_drawn = (double)(to - certain) / (from.n - certain);
+	for (unsigned int at = 0; at < s->intervals; at++) {
+		struct series_cell *cell = &row->cells[at];
+		uint64_t stays = certain ? cell->certain : 0;
+
+		cell->count = stays + stack_whole((cell->count - stays) * of_drawn, &carry);
+		cell->errors = stack_whole(cell->errors * scale, &carry_errors);
+		cell->bytes = stack_whole(cell->bytes * scale, &carry_bytes);
+		hist_scale(&cell->hist, cell->count, cell->certain);
+	}
+}
+
+int series_callers_scale(struct series *s)
+{
+	/* the row of all other keys has no file system type */
+	bool has_all = !s->stacks.lost && !s->stacks.dropped && !s->more_keys;
+	struct stack_number *rows = calloc(s->n_rows + 1, sizeof(*rows));
+	size_t n = 0;
+	int err;
+
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n_rows; i++) {
+		struct series_row *row = &s->rows[i];
+
+		if (!row->key.is_request && row->kind < OP_N && STACK_KINDS >> row->kind & 1 &&
+		    !series_is_others(&row->id))
+			rows[n++] = row_number(s, row);
+	}
+	err = stack_numbers_scale(rows, n, s->counted, s->n_counted, has_all);
+	for (size_t i = 0; i < n && !err; i++)
+		cells_scale(s, rows[i].row, rows[i].n);
+	free(rows);
 	return err;
 }
 

@@ -253,6 +253,7 @@ int op_row_merge(struct op_row *row, const struct op_row *more)
 
 	memcpy(&sums, &more->count, sizeof(sums));
 	op_row_add(row, &sums);
+	row->certain += more->certain;
 	err = patterns_merge(&row->pattern, more->pattern);
 	return err ? err : hist_merge(&row->hist, &more->hist);
 }

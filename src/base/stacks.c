@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "base/stacks.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,18 +91,29 @@ void stacks_unnamed_note(struct stacks *s)
 	s->unnamed = file_ns < all_ns / 20 ? NULL : most;
 }
 
-/* The sum of the squares of the weights. */
-static double squares_of(const struct stacks *s)
+void stacks_draw_add(struct stacks *s, double scale, uint64_t total_ns)
 {
-	return s->samples > 0 ? s->weight * s->weight / s->samples : 0;
+	double weight = scale * total_ns;
+
+	s->sampled |= scale > 1;
+	s->weight += weight;
+	/* what was certain to be drawn has none */
+	s->variance += (1 - 1 / scale) * weight * weight;
+}
+
+double stacks_error(const struct stacks *s, double part)
+{
+	const double z = 1.96;
+
+	if (!s->sampled || !(s->variance > 0))
+		return 0;
+	return 100 * z * sqrt(part * (1 - part) * s->variance) / s->weight;
 }
 
 void stacks_sums_add(struct stacks *to, const struct stacks *more)
 {
-	double squares = squares_of(to) + squares_of(more);
-
 	to->weight += more->weight;
-	to->samples = squares > 0 ? to->weight * to->weight / squares : 0;
+	to->variance += more->variance;
 	to->taken += more->taken;
 	to->of += more->of;
 	to->lost += more->lost;

@@ -49,13 +49,12 @@ struct stacks {
 				 * estimated */
 	uint64_t lost, lost_ns; /* stacks that found no room, and their operations' time */
 	uint64_t dropped;       /* stacks that are not among @stacks: too many different ones */
-	uint64_t ended[STACK_END_N]; /* stacks by their end */
-	uint64_t by_frame_pointers;  /* stacks with frames found by frame pointers */
-	double weight;               /* the time that the stacks stand for, ns */
-	double samples;              /* as many equal samples would tell as much: the square of the
-				      * sum of weights, divided by the sum of their squares */
-	bool sampled;                /* not all were taken */
-	bool nameless;               /* names could not be looked up */
+	uint64_t ended[STACK_END_N];       /* stacks by their end */
+	uint64_t by_frame_pointers;        /* stacks with frames found by frame pointers */
+	double weight;                     /* the time that the stacks stand for, ns */
+	double variance;                   /* of it, by the drawing */
+	bool sampled;                      /* not all were taken */
+	bool nameless;                     /* names could not be looked up */
 	const struct stack_frame *unnamed; /* see stacks_unnamed_note() */
 };
 
@@ -79,6 +78,13 @@ uint64_t stacks_ops(const struct snapshot *sn);
  * if such callers in its file have less than a twentieth of the time. Call it while s->ops are
  * there: rows by caller take them. */
 void stacks_unnamed_note(struct stacks *s);
+
+/* Adds the time of an operation with a stack that stands for @scale operations. */
+void stacks_draw_add(struct stacks *s, double scale, uint64_t total_ns);
+
+/* Half the width of the 95 % interval around a share of @part in [0, 1], in percent. The stacks
+ * tell as much as so many equal samples: the square of the weight, divided by its variance. */
+double stacks_error(const struct stacks *s, double part);
 
 /* Adds the sums of @more, of another time, to those of @to. Lists stay. */
 void stacks_sums_add(struct stacks *to, const struct stacks *more);

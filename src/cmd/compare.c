@@ -199,6 +199,7 @@ static void filters_set(struct compare_cmd *o)
 
 		s->cmd = o;
 		s->conf.by = o->by;
+		s->conf.whole = !o->inputs.at;
 		s->conf.own_frame = own_frame;
 		s->symbols.places = o->symbols;
 		s->conf.namer = recorded_symbols_namer(&s->symbols);
@@ -287,8 +288,6 @@ static int file_read(struct side *s, size_t i, struct reason *why)
 	got = series_read(&s->runs[i], f, name, &s->conf, why);
 	infile_close(f);
 	s->done_bytes = s->read_bytes;
-	if (got >= 0 && !s->cmd->inputs.at && series_join(&s->runs[i], 1))
-		return reason_no_memory(why);
 	return got;
 }
 

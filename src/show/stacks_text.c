@@ -2,7 +2,6 @@
 #include "show/stacks_text.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,13 +22,6 @@ enum {
 };
 
 #define LEAST_SHARE 0.01 /* smaller callers are in the line about the rest, without -v */
-
-double stacks_error(const struct stacks *s, double part)
-{
-	const double z = 1.96;
-
-	return s->sampled && s->samples > 0 ? 100 * z * sqrt(part * (1 - part) / s->samples) : 0;
-}
 
 /* A caller in the tree: all stacks with the same frames up to here. */
 struct node {

@@ -11,9 +11,6 @@
 #include "base/text.h"
 #include "show/breakdown.h"
 
-/* Half the width of the 95 % interval around a share of @part in [0, 1], in percent. */
-double stacks_error(const struct stacks *s, double part);
-
 enum { STACKS_WORDS = 400 }; /* room for each of the texts below */
 
 /* "the stacks of 1,789 operations were taken", or from how many functions are estimated, with the

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/hist.h"
-#include "base/list.h"
 #include "base/rows.h"
 #include "base/snapshot.h"
+#include "base/stack_numbers.h"
 #include "base/stacks.h"
 
 enum { KEY_TEXT = 8192 };
@@ -106,138 +106,79 @@ static int stacks_key(struct stacks *s, enum by_key by)
 	return err;
 }
 
-/* A kind of operation on a file system type. */
-struct group {
-	unsigned long long fs;
-	unsigned int op;
-	uint64_t counted;       /* operations */
-	uint64_t certain;       /* of them, those whose stack had to be taken */
-	uint64_t drawn;         /* estimated from the stacks that were drawn */
-	double carry;           /* of rounding */
-	uint64_t n;             /* operations of its rows, once they are scaled */
-	struct op_row *largest; /* the row with most of them */
-};
-
-struct groups {
-	struct group *list;
-	size_t n, cap;
-};
-
-/* The group of @r, or NULL if memory is out. */
-static struct group *group_of(struct groups *all, const struct op_row *r)
-{
-	for (size_t i = 0; i < all->n; i++)
-		if (all->list[i].op == r->key.op && all->list[i].fs == r->key.fs)
-			return &all->list[i];
-	if (list_reserve((void **)&all->list, &all->cap, all->n, sizeof(*all->list)))
-		return NULL;
-	all->list[all->n] = (struct group){ .fs = r->key.fs, .op = r->key.op, .carry = 0.5 };
-	return &all->list[all->n++];
-}
-
-/* Adds up the rows that were counted, and those by stack. Returns 0 or -ENOMEM. */
-static int groups_sum(struct groups *all, const struct snapshot *counted, const struct stacks *s)
-{
-	struct group *g = NULL;
-
-	for (size_t i = 0; i < counted->n_ops; i++) {
-		if (!has_stacks(&counted->ops[i]))
-			continue;
-		g = group_of(all, &counted->ops[i]);
-		if (!g)
-			return -ENOMEM;
-		g->counted += counted->ops[i].count;
-	}
-	for (size_t i = 0; i < s->n_ops; i++) {
-		g = group_of(all, &s->ops[i]);
-		if (!g)
-			return -ENOMEM;
-		g->certain += s->ops[i].certain;
-		g->drawn += s->ops[i].count - s->ops[i].certain;
-	}
-	return 0;
-}
-
-/* A recording may have any number. */
-static uint64_t scaled(uint64_t n, double scale)
-{
-	const double most = 1e18;
-
-	return n * scale < most ? (uint64_t)(n * scale) : (uint64_t)most;
-}
-
 /* Sets the number of operations of @r, at least 1; what goes with the number follows it. */
 static void row_set(struct op_row *r, uint64_t n)
 {
 	double scale = (double)n / r->count;
 
-	r->errors = scaled(r->errors, scale);
-	r->io_errors = scaled(r->io_errors, scale);
-	r->bytes = scaled(r->bytes, scale);
-	r->device_bytes = scaled(r->device_bytes, scale);
+	r->errors = stack_times(r->errors, scale);
+	r->io_errors = stack_times(r->io_errors, scale);
+	r->bytes = stack_times(r->bytes, scale);
+	r->device_bytes = stack_times(r->device_bytes, scale);
 	r->count = n;
 	hist_scale(&r->hist, n, r->certain);
 }
 
-static void row_scale(struct group *g, struct op_row *r)
+/* The rows with stacks, as numbers; freed by the caller. Returns NULL if out of memory. */
+static struct stack_number *numbers_of(const struct snapshot *sn, size_t *ret_n)
 {
-	uint64_t drawn = r->count - r->certain, n;
-	double x = g->carry;
+	struct stack_number *list = calloc(sn->n_ops + 1, sizeof(*list));
 
-	if (!r->count)
-		return;
-	if (g->counted > g->certain)
-		x += drawn * ((double)(g->counted - g->certain) / g->drawn);
-	n = drawn && x > 0 ? scaled(1, x) : 0;
-	n += !n && !r->certain;
-	g->carry = x - n;
-	row_set(r, r->certain + n);
-	g->n += r->count;
-	if (!g->largest || r->count > g->largest->count)
-		g->largest = r;
+	*ret_n = 0;
+	for (size_t i = 0; i < sn->n_ops && list; i++) {
+		struct op_row *r = &sn->ops[i];
+
+		if (has_stacks(r))
+			list[(*ret_n)++] = (struct stack_number){ .fs = r->key.fs,
+								  .kind = r->key.op,
+								  .n = r->count,
+								  .certain = r->certain,
+								  .caller = r->by ? r->by : "",
+								  .row = r };
+	}
+	return list;
 }
 
 /*
- * Brings the estimated numbers of each kind of operation on a file system type to the number that
- * was counted, in proportion (a ratio estimate): one stack drawn of short operations can stand for
- * more than there were. Operations whose stack had to be taken are counted, and stay. So do times,
- * which the drawing estimates best. If stacks were lost, the numbers of other callers do not grow.
+ * Brings the numbers of the rows by caller to those in @counted. Times stay: the drawing estimates
+ * them best. Returns 0 or -ENOMEM.
  */
-static int numbers_scale(struct stacks *s, const struct snapshot *counted)
+static int numbers_scale(struct snapshot *sn, const struct stack_number *counted, size_t n_counted)
 {
-	bool grow = !s->lost && !s->dropped;
-	struct groups all = {};
-	int err = groups_sum(&all, counted, s);
+	bool has_all = !sn->stacks->lost && !sn->stacks->dropped;
+	struct stack_number *rows;
+	size_t n;
+	int err;
 
-	for (size_t i = 0; i < s->n_ops && !err; i++) {
-		struct group *g = group_of(&all, &s->ops[i]);
+	rows = numbers_of(sn, &n);
+	if (!rows)
+		return -ENOMEM;
+	err = stack_numbers_scale(rows, n, counted, n_counted, has_all);
+	for (size_t i = 0; i < n && !err; i++) {
+		struct op_row *r = rows[i].row;
 
-		if (g->drawn && g->counted && (grow || g->certain + g->drawn > g->counted))
-			row_scale(g, &s->ops[i]);
+		if (rows[i].n != r->count)
+			row_set(r, rows[i].n);
 	}
-	for (struct group *g = all.list; g < all.list + all.n && !err; g++)
-		if (g->n > g->counted && g->largest->count > g->n - g->counted)
-			row_set(g->largest, g->largest->count - (g->n - g->counted));
-	free(all.list);
+	free(rows);
 	return err;
 }
 
-int stack_join(struct snapshot *sn, enum by_key by)
+/* Puts the rows by stack, with their keys, in place of those of kinds that have stacks. Returns 0
+ * or -ENOMEM. */
+static int rows_replace(struct snapshot *sn, enum by_key by)
 {
 	struct snapshot old = { .ops = sn->ops, .n_ops = sn->n_ops };
 	struct stacks *s = sn->stacks;
-	size_t n = s ? s->n_ops : 0, out = 0;
-	int err = 0;
+	size_t n = s->n_ops, out = 0;
+	int err;
 
-	if (!s)
-		return 0;
 	sn->ops = calloc(old.n_ops + n + 1, sizeof(*sn->ops));
 	if (!sn->ops) {
 		sn->ops = old.ops;
 		return -ENOMEM;
 	}
-	err = s->sampled ? numbers_scale(s, &old) : 0;
-	err = err ? err : stacks_key(s, by);
+	err = stacks_key(s, by);
 	for (size_t i = 0; i < old.n_ops && !err; i++) {
 		if (has_stacks(&old.ops[i]))
 			continue;
@@ -250,5 +191,24 @@ int stack_join(struct snapshot *sn, enum by_key by)
 	sn->n_ops = out + n;
 	s->n_ops = 0; /* moved */
 	snapshot_free(&old);
-	return err ? err : rows_join(sn);
+	return err;
+}
+
+int stack_join(struct snapshot *sn, enum by_key by)
+{
+	struct stack_number *counted;
+	size_t n;
+	int err;
+
+	if (!sn->stacks)
+		return 0;
+	counted = numbers_of(sn, &n);
+	if (!counted)
+		return -ENOMEM;
+	err = rows_replace(sn, by);
+	err = err ? err : rows_join(sn);
+	if (!err && sn->stacks->sampled)
+		err = numbers_scale(sn, counted, n);
+	free(counted);
+	return err;
 }

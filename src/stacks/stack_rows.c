@@ -8,6 +8,7 @@
 
 #include <uthash.h>
 
+#include "base/stack_numbers.h"
 #include "stacks/own_code.h"
 
 /* What tells two stacks apart: cut off after the last frame. */
@@ -77,68 +78,34 @@ static int entry_of(struct stack_rows *r, const struct sent_stack *s, struct sta
 	return 0;
 }
 
-/* How many operations a stack stands for: at least 1. A recording may have any number; counts of
- * some thousand forged ones must not come around to 0. */
-static double scale_of(const struct sent_stack *s)
-{
-	const double most = 1e12;
-	double scale = s->total_ns ? (double)s->threshold_ns / s->total_ns : 1;
-
-	return scale < 1 ? 1 : scale < most ? scale : most;
-}
-
-/* @x, rounded up or down so that the mean of many is @x. @carry has what was rounded so far. */
-static uint64_t whole_of(double x, double *carry)
-{
-	uint64_t n;
-
-	x += *carry;
-	n = x > 0 ? (uint64_t)x : 0;
-	*carry = x - n;
-	return n;
-}
-
-/* @n operations' sum, for @scale times as many. A recording may have any number. */
-static uint64_t scaled(uint64_t n, double scale)
-{
-	const double most = 1e18;
-
-	return n * scale < most ? (uint64_t)(n * scale) : (uint64_t)most;
-}
-
 static void sums_of(const struct sent_stack *s, double scale, double *carry, struct op_sums *ret)
 {
 	bool failed = s->ret < 0 && s->ret >= -MAX_ERRNO;
 
-	*ret = (struct op_sums){ .count = whole_of(scale, carry) };
+	*ret = (struct op_sums){ .count = stack_whole(scale, carry) };
 	ret->errors = failed ? ret->count : 0;
 	ret->io_errors = failed && errno_is_io(-s->ret, s->kind) ? ret->count : 0;
 	if (!failed && (s->kind <= OP_WRITE || s->kind == OP_COPY))
-		ret->bytes = scaled(s->ret, scale);
-	ret->device_bytes = scaled(s->device_bytes, scale);
+		ret->bytes = stack_times(s->ret, scale);
+	ret->device_bytes = stack_times(s->device_bytes, scale);
 	for (int st = 0; st < ST_N; st++) {
-		ret->strata[st] = scaled(s->strata[st], scale);
+		ret->strata[st] = stack_times(s->strata[st], scale);
 		ret->total_ns += ret->strata[st];
 	}
 }
 
 static void sums_note(struct stack_rows *r, const struct sent_stack *s, double scale)
 {
-	double weight = scale * s->total_ns;
-
 	r->sums.taken++;
 	r->sums.ended[s->end < STACK_END_N ? s->end : 0]++;
 	r->sums.by_frame_pointers += s->by_frame_pointers;
-	r->sums.sampled |= scale > 1;
-	r->weights += weight;
-	r->variance +=
-		(1 - 1 / scale) * weight * weight; /* what was certain to be drawn has none */
+	stacks_draw_add(&r->sums, scale, s->total_ns);
 }
 
 int stack_rows_sum(struct stack_rows *r, const struct sent_stack *s, const struct op_key *key,
 		   const char *fs)
 {
-	double scale = scale_of(s);
+	double scale = stack_stands_for(s->threshold_ns, s->total_ns);
 	struct op_row *row = rows_op(&r->rows, key);
 	struct op_sums sums;
 
@@ -156,7 +123,7 @@ int stack_rows_sum(struct stack_rows *r, const struct sent_stack *s, const struc
 
 void stack_rows_drop(struct stack_rows *r, const struct sent_stack *s)
 {
-	sums_note(r, s, scale_of(s));
+	sums_note(r, s, stack_stands_for(s->threshold_ns, s->total_ns));
 	r->sums.dropped++;
 }
 
@@ -289,10 +256,9 @@ void stack_rows_take_sums(struct stack_rows *r, struct stacks *to)
 	to->sampled = r->sums.sampled;
 	to->nameless = r->sums.nameless;
 	memcpy(to->ended, r->sums.ended, sizeof(to->ended));
-	to->weight = r->weights;
-	to->samples = r->variance > 0 ? r->weights * r->weights / r->variance : 0;
+	to->weight = r->sums.weight;
+	to->variance = r->sums.variance;
 	r->sums = (struct stacks){ .nameless = r->sums.nameless };
-	r->weights = r->variance = 0;
 }
 
 /* The frames of @s, which @count operations have, are named. */

@@ -30,7 +30,6 @@ struct stack_rows {
 	char *libraries[STACK_FILES]; /* by number of the file; NULL: not known */
 	char *build_ids[STACK_FILES]; /* likewise */
 	struct stacks sums;           /* only its sums */
-	double weights, variance;     /* of the sum of weights, by the drawing */
 	double carry;                 /* of rounding: see sums_of() */
 };
 

@@ -410,7 +410,7 @@ assert sum(int(fsync[s]["diff"]) for s in strata) == int(fsync["mean"]["diff"])
 	tests/schema.py "$tmp"/{1,2,3,4,5}
 }
 
-@test "compare --by function: times are those of report, estimates are no work, stacks are needed" {
+@test "compare --by function: figures are those of report, estimates are no work, stacks are needed" {
 	"$made/records" -t -g 100 "$tmp/a.ios" 20011
 	"$made/records" -t -g 100 "$tmp/b.ios" 10007
 	"$iostrata" compare -j -n 1000 --by function "$tmp/a.ios" "$tmp/b.ios" >"$tmp/compared"
@@ -420,24 +420,26 @@ assert sum(int(fsync[s]["diff"]) for s in strata) == int(fsync["mean"]["diff"])
 		compared, *reports = (json.load(open(name)) for name in sys.argv[1:])
 		seen = 0
 		for side, report in zip(("base", "new"), reports):
-		    want = {(r["op"], r["fs"], r["key"].replace(" [prog]", "")): r["total_ns"]
+		    want = {(r["op"], r["fs"], r["key"].replace(" [prog]", "")): r
 		        for r in report["ops"]}
 		    for row in compared["ops"]:
 		        if row["key"].startswith("("):
 		            continue
-		        total = want[row["op"], row["fs"], row["key"]]
-		        assert abs(row["total"][side + "_ns"] - total) <= 1, (row["total"], total)
-		        # report brings estimated numbers to those counted, compare does not
-		        assert row["count"][side] > 0 or not total, (row["count"], total)
+		        of = want[row["op"], row["fs"], row["key"]]
+		        assert row["total"][side + "_ns"] == of["total_ns"], (side, row, of)
+		        assert row["count"][side] == of["count"], (side, row, of)
+		        assert row["errors"][side] == of["errors"], (side, row, of)
+		        assert round(row["bytes"][side] * row["count"][side]) == of["bytes"], (side, row, of)
 		        seen += 1
+		    told = f"within {report['stacks']['error_percent']:.1f} %"
+		    assert any(side in d and told in d for d in compared["doubts"]), (told, compared["doubts"])
 		assert seen > 13, seen
-		assert any("estimated from the user stacks" in d for d in compared["doubts"]), compared["doubts"]
 		assert not compared["work"], compared["work"]
 		assert compared["by"] == "function"
 	END
 	adds_up "$tmp/compared"
 	expect 0 compare --by line "$tmp/a.ios" "$tmp/b.ios" --fail-if 'fsync count +1%'
-	[[ $output == *"numbers and times by caller are estimated"* && $output != *"other work: "* ]]
+	[[ $output == *"numbers and times by caller in new are estimated"* && $output != *"other work: "* ]]
 	expect 1 compare --by function "$made/base.ios" "$tmp/b.ios"
 	[[ $stderr == *"base.ios' has no user stacks"* ]]
 	expect 2 compare --by stack "$tmp/a.ios" "$tmp/b.ios"
