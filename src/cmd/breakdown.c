@@ -159,11 +159,12 @@ static int resolve_stacks(const struct breakdown *b, bool json, struct reason *w
 		return reason_set(why, EXIT_USAGE, "%s is for --by function, --stacks and --folded",
 				  b->hide.n ? "--hide" : "--all-stacks");
 	if (needed && b->io.conf.layer != LAYER_OPS)
-		return reason_set(why, EXIT_USAGE,
-				  "user stacks are those of whole operations, -T is about a layer");
+		return breakdown_whole_alone("user stacks are those of whole operations, -T is "
+					     "about a layer",
+					     why);
 	if (!name || !other)
 		return 0;
-	return reason_set(why, EXIT_USAGE, "%s and %s exclude one another", name, other);
+	return breakdown_stacks_alone(name, other, why);
 }
 
 /* An option that the page would ignore, or that asks for another output, or NULL if none is
@@ -235,8 +236,10 @@ static int resolve(struct run *r, struct reason *why)
 	if (filters_check_kinds(&r->opts.filters, conf->layer, b->opts.layer, why))
 		return -1;
 	if ((b->sites || b->helpers) && conf->layer != LAYER_OPS)
-		return reason_set(why, EXIT_USAGE, "%s is about whole operations, -T about a layer",
-				  b->sites ? "--why" : "--helpers");
+		return breakdown_whole_alone(
+			b->sites ? "--why is about whole operations, -T about a layer"
+				 : "--helpers is about whole operations, -T about a layer",
+			why);
 	if (resolve_stacks(b, r->opts.json, why))
 		return -1;
 	if (b->opts.by == BY_HOST)
@@ -247,9 +250,11 @@ static int resolve(struct run *r, struct reason *why)
 				  "their requests in no operation");
 	if (b->helpers && b->opts.by)
 		return no_key_of_helpers(b->opts.by, why);
-	if (b->opts.csv && (b->sites || b->helpers))
-		return reason_set(why, EXIT_USAGE, "--csv and %s exclude one another",
-				  b->sites ? "--why" : "--helpers");
+	if (b->opts.csv && (b->sites || b->helpers)) {
+		reason_set(why, EXIT_USAGE, "--csv and %s exclude one another",
+			   b->sites ? "--why" : "--helpers");
+		return reason_hint(why, "CSV has one table; --json has all");
+	}
 	if (conf->fs && r->opts.filters.fs.n)
 		return reason_set(why, EXIT_USAGE, "-T %.60s and --fs exclude one another",
 				  b->opts.layer);

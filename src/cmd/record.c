@@ -449,10 +449,12 @@ static int resolve_stacks(struct record_run *rec, struct reason *why)
 	rec->stacks |= rec->all_stacks;
 	if (!rec->stacks)
 		return 0;
-	if (!conf->sent_ops)
-		return reason_set(why, EXIT_USAGE,
-				  "user stacks are those of operations, which "
-				  "--requests leaves out");
+	if (!conf->sent_ops) {
+		reason_set(why, EXIT_USAGE,
+			   "user stacks are those of operations, which --requests leaves out");
+		return reason_hint(why, "add --ops: with both, operations and requests are "
+					"recorded");
+	}
 	if (rec->files.max_files) {
 		reason_set(why, EXIT_USAGE, "--stacks and --max-files exclude one another");
 		return reason_hint(why, "stacks are named when the run ends, in the last file");

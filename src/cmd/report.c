@@ -181,11 +181,14 @@ static int joined_check(const struct report *r, struct reason *why)
 /* The given option that needs user stacks, or NULL. */
 static const char *stacks_option(const struct report *r)
 {
-	return r->folded                     ? "--folded"
-	       : r->stacks                   ? "--stacks"
-	       : BY_NEEDS_STACKS(r->opts.by) ? "--by function"
-	       : r->sums.stacks.hide.n       ? "--hide"
-					     : NULL;
+	return r->folded                   ? "--folded"
+	       : r->stacks                 ? "--stacks"
+	       : r->opts.by == BY_FUNCTION ? "--by function"
+	       : r->opts.by == BY_LINE     ? "--by line"
+	       : r->opts.by == BY_LIBRARY  ? "--by library"
+	       : r->opts.by == BY_STACK    ? "--by stack"
+	       : r->sums.stacks.hide.n     ? "--hide"
+					   : NULL;
 }
 
 /* Sets whether user stacks are added up, and checks the options about them. Returns 0, or -1 with
@@ -205,12 +208,12 @@ static int stacks_check(struct report *r, enum layer layer, struct reason *why)
 								      : NULL;
 
 	if (name && other)
-		return reason_set(why, EXIT_USAGE, "%s and %s exclude one another", name, other);
+		return breakdown_stacks_alone(name, other, why);
 	r->sums.with_stacks = !other || r->page.html;
 	if (recorded_symbols_check(&r->symbols.places, why))
 		return -1;
 	if (r->symbols.places.n && !r->sums.with_stacks)
-		return reason_set(why, EXIT_USAGE, "--symbols and %s exclude one another", other);
+		return breakdown_stacks_alone("--symbols", other, why);
 	return 0;
 }
 

@@ -195,10 +195,25 @@ static int check_csv(const struct breakdown_opts *o, bool json, struct reason *w
 				"operation");
 }
 
+int breakdown_whole_alone(const char *error, struct reason *why)
+{
+	reason_set(why, EXIT_USAGE, "%s", error);
+	return reason_hint(why, "leave out -T");
+}
+
+/* Fails: the requests of disks have rows by disk alone. Returns -1 with @why. */
+static int no_keys_of_requests(const struct breakdown_opts *o, struct reason *why)
+{
+	const char *option = o->layer ? "-T blk" : "--requests";
+
+	reason_set(why, EXIT_USAGE, "--by has no meaning with %s", option);
+	return reason_hint(why, "without %s, requests have rows by key, too", option);
+}
+
 int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json, struct reason *why)
 {
 	if (o->slowest_max && layer != LAYER_OPS)
-		return reason_set(why, EXIT_USAGE, "--slowest shows whole operations, -T a layer");
+		return breakdown_whole_alone("--slowest shows whole operations, -T a layer", why);
 	if (o->depth && o->by != BY_DIR) {
 		reason_set(why, EXIT_USAGE, "--depth is about directories");
 		return reason_hint(why, "add --by dir");
@@ -208,8 +223,7 @@ int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
 		return reason_hint(why, "add --slowest 5");
 	}
 	if (layer == LAYER_BLK && o->by && o->by != BY_HOST)
-		return reason_set(why, EXIT_USAGE, "--by has no meaning with %s",
-				  o->layer ? "-T blk" : "--requests");
+		return no_keys_of_requests(o, why);
 	if (o->queued && layer != LAYER_OPS && layer != LAYER_BLK)
 		return reason_set(why, EXIT_USAGE, "-Q is about requests, -T %s shows none",
 				  o->layer);
@@ -243,6 +257,39 @@ int breakdown_no_stacks(int by, const char *command, struct reason *why)
 	reason_set(why, EXIT_USAGE, "%s has no --by %s", command, by_name(by));
 	return reason_hint(why, "'iostrata record --stacks', then 'iostrata report --by %s'",
 			   by_name(by));
+}
+
+/* What to do in place of user stacks with option @other, or NULL if that is not known. */
+static const char *instead_of(const char *other)
+{
+	static const struct {
+		const char *option, *hint;
+	} all[] = {
+		{ "--by", "--by function makes rows, --stacks a tree, --folded lines for graphs" },
+		{ "--stacks", "--stacks draws a tree, --folded makes lines for flame graphs" },
+		{ "--json", "--stacks --json has all stacks" },
+		{ "--csv", "--by function --csv has a row for each caller" },
+		{ "--events", "single operations have no stacks; leave out --events" },
+		{ "--heat", "a map has no stacks; leave out --heat" },
+		{ "--every", "choose a part of the time: --from 10 --to 20" },
+		{ "--html", "a page has the callers anyway, if 'record --stacks' recorded them" },
+		{ "--helpers", "--stacks goes with --helpers" },
+		{ "--why", "--stacks goes with --why" },
+		{ "-T", "only whole operations have user stacks; leave out -T" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (!strcmp(all[i].option, other))
+			return all[i].hint;
+	return NULL;
+}
+
+int breakdown_stacks_alone(const char *name, const char *other, struct reason *why)
+{
+	const char *hint = instead_of(other);
+
+	reason_set(why, EXIT_USAGE, "%s and %s exclude one another", name, other);
+	return hint ? reason_hint(why, "%s", hint) : -1;
 }
 
 enum by_key breakdown_rows_by(const struct breakdown_opts *o)

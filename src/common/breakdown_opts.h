@@ -55,6 +55,13 @@ int breakdown_check_recorded(int by, struct reason *why);
 /* Fails if the key needs user stacks: @command has no rows by these. Returns 0, or -1 with @why. */
 int breakdown_no_stacks(int by, const char *command, struct reason *why);
 
+/* Fails with the message @error: -T leaves out whole operations. Returns -1 with @why. */
+int breakdown_whole_alone(const char *error, struct reason *why);
+
+/* Fails: user stacks, for which option @name asks, cannot go with option @other. Returns -1 with
+ * @why. */
+int breakdown_stacks_alone(const char *name, const char *other, struct reason *why);
+
 /* The key by which rows are collected: for containers, the cgroup. */
 enum by_key breakdown_rows_by(const struct breakdown_opts *o);
 

@@ -243,9 +243,12 @@ int recorded_symbols_check(const struct opt_strings *places, struct reason *why)
 		if (!strcmp(places->at[i], servers)) {
 			if (debuginfod_check(why))
 				return -1;
-		} else if (access(places->at[i], R_OK))
-			return reason_set(why, EXIT_FAILED, "cannot read '%.200s': %s",
-					  places->at[i], strerror(errno));
+		} else if (access(places->at[i], R_OK)) {
+			reason_set(why, EXIT_FAILED, "cannot read '%.200s': %s", places->at[i],
+				   strerror(errno));
+			return reason_hint(why, "--symbols takes a directory with debug files: "
+						"/usr/lib/debug");
+		}
 	return 0;
 }
 

@@ -95,7 +95,10 @@ text() { command jq -j '.result.content[0].text'; }
 	} | ask >"$tmp/out"
 	command jq -se '.[1].result.structuredContent.schema as $is |
 		.[0].result.tools[] | select(.name == "compare").description | contains("schema " + $is + ".")' "$tmp/out"
-	sed -n 3p "$tmp/out" | text | grep -qx "error: 'none.ios' has no user stacks"
+	sed -n 3p "$tmp/out" | text >"$tmp/text"
+	grep -qx "error: 'none.ios' has no user stacks" "$tmp/text"
+	# a failed answer has the hint, no advice for the next call
+	[[ $(tail -n 2 "$tmp/text") == "hint: "*$'\n[end '* ]]
 }
 
 @test "mcp: only recordings of the folder are offered, no links, no options, no controls" {

@@ -500,9 +500,9 @@ debug_file() {
 	expect 0 report --by function --symbols "$dir/plain" "$dir/r"
 	[[ $output != *save_rows* && $stderr == *"no debug file for store (build id "* ]]
 	expect 1 report --symbols "$dir/none" "$dir/r"
-	says "cannot read '$dir/none'"
+	says "cannot read '$dir/none'" "--symbols takes a directory with debug files"
 	expect 2 report --events csv --symbols "$dir/debug" "$dir/r"
-	says "--symbols and --events exclude one another"
+	says "--symbols and --events exclude one another" "leave out --events"
 	expect 2 compare --symbols "$dir/debug" "$dir/r" "$dir/again"
 	says "--symbols is for --by function"
 	expect 2 top --by function -b --symbols "$dir/debug" 1
@@ -642,7 +642,7 @@ browsed() {
 	browsed "$dir/none.html" 'return [document.getElementById("callers"), data.callers === undefined]'
 	command jq -e '.returned == [null, true]' "$tmp/seen"
 	expect 2 report --html "$tmp/no.html" --stacks "$dir/r"
-	says "--stacks and --html exclude one another"
+	says "--stacks and --html exclude one another" "a page has the callers anyway"
 }
 
 has_bytes() { (($(stat -c %s "$1") > $2)); } # FILE BYTES
@@ -652,11 +652,13 @@ has_bytes() { (($(stat -c %s "$1") > $2)); } # FILE BYTES
 	expect 1 report --by function "$dir/none"
 	says "has no user stacks" "record --stacks"
 	expect 2 record --stacks --requests -o "$dir/r" -D 0.1
-	says "user stacks are those of operations"
+	says "user stacks are those of operations" "add --ops"
 	expect 2 record --stacks --max-size 9 --max-files 3 -o "$dir/r" -D 0.1
 	says "--stacks and --max-files exclude one another"
 	expect 2 report --by function --every 1 "$dir/none"
-	says "--by function and --every exclude one another"
+	says "--by function and --every exclude one another" "choose a part of the time: --from 10"
+	expect 2 report --by line --heat "$dir/none"
+	says "--by line and --heat exclude one another"
 	# a recorder that is killed names no stacks
 	store 20011 -g
 	start record -o "$dir/cut" --all-stacks -p "$spawned_pid"
@@ -695,11 +697,15 @@ has_bytes() { (($(stat -c %s "$1") > $2)); } # FILE BYTES
 
 @test "user stacks: what cannot be is refused" {
 	expect 2 breakdown --stacks --by file -D 0.1
-	says "--stacks and --by exclude one another"
+	says "--stacks and --by exclude one another" "--by function makes rows, --stacks a tree"
+	for other in --json --csv --stacks --helpers --why; do
+		expect 2 breakdown --folded "$other" -D 0.1
+		says "--folded and $other exclude one another" "--"
+	done
 	expect 2 breakdown --hide libc -D 0.1
 	says "--hide is for --by function"
 	expect 2 breakdown --by function -T vfs -D 0.1
-	says "user stacks are those of whole operations"
+	says "user stacks are those of whole operations" "leave out -T"
 	expect 2 record --by function -o "$dir/r" -D 0.1
 	says "record has no --by function" "record --stacks"
 }

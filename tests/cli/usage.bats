@@ -171,7 +171,7 @@ commands() {
 	expect 2 compare --by dir a.ios b.ios
 	says "compare has --by file"
 	expect 2 breakdown --slowest 3 -T vfs
-	says "--slowest .* -T"
+	says "--slowest .* -T" "leave out -T"
 	expect 2 breakdown --by file -T blk
 	says "--by .* -T blk"
 	expect 2 breakdown --helpers -T blk
@@ -183,7 +183,7 @@ commands() {
 	expect 2 breakdown --helpers --by container
 	says "--helpers and --by exclude one another" "without --helpers, the table of requests has what kernel threads"
 	expect 2 record --by file --requests -D 1
-	says "--by has no meaning with --requests"
+	says "--by has no meaning with --requests" "without --requests, requests have rows by key, too"
 	expect 2 doctor -- true
 	says "no command after --"
 }
