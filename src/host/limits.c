@@ -19,6 +19,7 @@ enum {
 	FILE_BYTES = 4096, /* of a file; a kernel's file of limits is shorter */
 	VALUE_BYTES = 512,
 	GROUPS_MOST = 256, /* cgroups in a directory that are looked at */
+	LEVELS_MOST = 64,  /* levels upwards on which neighbours are looked at */
 	DISKS_MOST = 4,    /* disks of a value */
 };
 
@@ -50,6 +51,8 @@ enum limit_side limit_side(unsigned int op)
 
 uint64_t limit_id(uint64_t cgroup, enum limit_side side, enum io_limit limit)
 {
+	/* the kernel counts ids up (kernfs: a 31-bit number, and how often it was used up, above):
+	 * the bits that are lost here are 0 until 2^55 nodes were made */
 	return cgroup << 8 | side << 4 | limit;
 }
 
@@ -197,11 +200,11 @@ static bool group_read(const struct limit_places *at, char group[PATH_MAX], enum
 	bool found = false;
 	char *slash;
 
-	while (true) {
+	for (int level = 0;; level++) {
 		if (limit == LIMIT_IO_MAX)
 			found = disks_read(at, group, "io.max", side, ret_value);
 		else if (limit == LIMIT_IO_LATENCY)
-			found = neighbour_read(at, group, side, ret_value);
+			found = level < LEVELS_MOST && neighbour_read(at, group, side, ret_value);
 		else if (limit == LIMIT_IO_COST)
 			found = weight_read(at, group, ret_value);
 		else

@@ -121,6 +121,22 @@ static void the_latency_target_is_a_neighbours(void **state)
 		     "the latency target (io.latency)");
 }
 
+/* Whoever may make cgroups makes 2,000 levels of them: a search of all neighbours would take
+ * seconds. */
+static void neighbours_of_few_levels_are_looked_at(void **state)
+{
+	char group[2 * 100 + sizeof("/l/slow")] = "/l/slow";
+	char *text;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		strcat(group, "/d");
+		text = limit_read(&at, group, LIMIT_BOTH, LIMIT_IO_LATENCY);
+		assert_int_equal(text != NULL, i < 63); /* those of slow are the 64th */
+		free(text);
+	}
+}
+
 static void a_weight_is_the_share(void **state)
 {
 	(void)state;
@@ -269,6 +285,7 @@ int main(void)
 		cmocka_unit_test(io_max_is_looked_for_upwards),
 		cmocka_unit_test(a_name_of_a_cgroup_is_hostile),
 		cmocka_unit_test(the_latency_target_is_a_neighbours),
+		cmocka_unit_test(neighbours_of_few_levels_are_looked_at),
 		cmocka_unit_test(a_weight_is_the_share),
 		cmocka_unit_test(disks_limit_writes_in_progress),
 		cmocka_unit_test(of_many_disks_some_are_told),

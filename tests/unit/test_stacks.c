@@ -1623,11 +1623,23 @@ static void only_regular_files(void **state)
 	assert_int_equal(regular_file_open(path), -EINVAL);
 	assert_int_equal(regular_file_open(link), -EINVAL);
 	assert_int_equal(regular_file_open("/dev/null"), -EINVAL);
+	/* regular, but 256 GiB long, or a reader takes messages away from others */
+	assert_int_equal(regular_file_open("/proc/self/pagemap"), -EINVAL);
+	assert_true(regular_file_open("/proc/kmsg") < 0);
+	assert_true(regular_file_open("/sys/kernel/mm/transparent_hugepage/enabled") < 0);
+	fd = open("/proc/self/pagemap", O_RDONLY);
+	assert_false(regular_file_has_crc(fd, 0, 1 << 20));
+	close(fd);
 	assert_int_equal(regular_file_open(dir), -EINVAL);
 	unlink(path);
-	close(open(path, O_WRONLY | O_CREAT, 0600));
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	assert_int_equal(regular_file_open(link), -EINVAL); /* it is empty */
+	assert_int_equal(write(fd, "7", 1), 1);
+	close(fd);
 	fd = regular_file_open(link);
 	assert_true(fd >= 0);
+	assert_true(regular_file_has_crc(fd, 0x6abf4a82, 1));
+	assert_false(regular_file_has_crc(fd, 0x6abf4a82, 0));
 	close(fd);
 	unlink(path);
 	unlink(link);
