@@ -481,7 +481,7 @@ struct sent_slow_op {
 	struct waker lock_holder;    /* the thread that released this lock */
 	unsigned long long slept_ns; /* its longest sleep for an unknown reason; 0: none */
 	struct waker woken_by;       /* the thread that ended this sleep; tid 0: an interrupt or a
-				      * helper, or not known */
+				      * helper, or not known: see waker_is_sure() */
 	struct file_name file;
 };
 

@@ -220,6 +220,8 @@ static __always_inline void sleep_waited(struct op *op, const struct waker *wake
 		return;
 	op->slept_ns = slept;
 	op->woken_by = *waker;
+	if (!waker_is_sure(waker))
+		op->woken_by.tid = 0;
 	op->noted |= NOTED_SLEEP;
 }
 

@@ -88,6 +88,13 @@ static __always_inline u32 who_at(const u64 at[2])
 	return who && who != SITE_CONNECT ? who : WHO_WAKER;
 }
 
+/* Whether the noted thread is the waker. Where the kernel hides the interrupt level, it may be a
+ * thread that the waking interrupt has interrupted, which is rarely in an operation. */
+static __always_inline bool waker_is_sure(const struct waker *w)
+{
+	return !CONF(no_level) || w->op;
+}
+
 #define WHO_OF_LIMIT(limit) (WHO_LIMIT | (limit) << 8)
 
 /* The kind of waker that ended the sleep of @t at @wake, as in struct sleep_site, by the rules of
@@ -125,9 +132,7 @@ static __always_inline u32 who_of_sleep(const struct task_state *t, u64 wake, u6
 	if (op->kind == OP_LOCK)
 		return WHO_FILE_LOCK;
 	who = who_at(cpu_sleep()->at);
-	/* the waker may be a thread that the waking interrupt has interrupted, which is rarely in
-	 * an operation */
-	return who == WHO_WAKER && CONF(no_level) && !w->waker.op ? WHO_NONE : who;
+	return who == WHO_WAKER && !waker_is_sure(&w->waker) ? WHO_NONE : who;
 }
 
 /*

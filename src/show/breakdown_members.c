@@ -425,8 +425,8 @@ static const struct member slow_members[] = {
 	  .null = "none, or recorded by an older version", .object = &helper_thread_object },
 	{ "woken_by", MEMBER_OBJECT,
 	  .what = "the thread which ended the longest sleep for an unknown reason",
-	  .null = "no such sleep; an interrupt, a helper or a completion ended it; or a recording "
-		  "is shown",
+	  .null = "no such sleep; an interrupt, a helper or a completion ended it, or may have "
+		  "ended it, since the kernel hides the interrupt level; or a recording is shown",
 	  .object = &waker_object },
 	{ "who", MEMBER_OBJECT,
 	  .what = "the thread to which the longest wait for somebody else was due",

@@ -1352,6 +1352,7 @@ static void test_sleep_sites(void **state)
  * operation is told. */
 static void test_who_without_interrupt_level(void **state)
 {
+	const struct slow_op *r;
 	struct ktask carol;
 
 	(void)state;
@@ -1362,7 +1363,10 @@ static void test_who_without_interrupt_level(void **state)
 	sys_exit(0);
 	sys_enter(NR_STAT, 0, 0, 0, 0);
 	sleeps_until(100000, &carol);
-	assert_who(recorded(), WHO_NONE, 0, NULL);
+	r = recorded();
+	assert_who(r, WHO_NONE, 0, NULL);
+	assert_int_equal(r->slept_ns, 100000);
+	assert_int_equal(r->woken_by.tid, 0);
 	sys_enter(NR_STAT, 0, 0, 0, 0);
 	waits_for_lock(0x77, 110000, &carol, 0);
 	assert_who(recorded(), WHO_LOCK, 110000, "carol");
@@ -1371,7 +1375,9 @@ static void test_who_without_interrupt_level(void **state)
 	cpu_is(0, &alice);
 	sys_enter(NR_STAT, 0, 0, 0, 0);
 	sleeps_until(120000, &carol);
-	assert_who(recorded(), WHO_WAKER, 120000, "carol");
+	r = recorded();
+	assert_who(r, WHO_WAKER, 120000, "carol");
+	assert_int_equal(r->woken_by.tid, 1303);
 }
 
 static const struct who_sums *who_sums_of(const struct ktask *t, u32 op, enum who who)
