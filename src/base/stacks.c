@@ -123,7 +123,7 @@ void stacks_sums_add(struct stacks *to, const struct stacks *more)
 		to->ended[end] += more->ended[end];
 	to->by_frame_pointers += more->by_frame_pointers;
 	to->sampled |= more->sampled;
-	to->nameless |= more->nameless;
+	to->nameless = to->nameless ? to->nameless : more->nameless;
 }
 
 void stacks_free(struct stacks *s)

@@ -54,7 +54,7 @@ struct stacks {
 	double weight;                     /* the time that the stacks stand for, ns */
 	double variance;                   /* of it, by the drawing */
 	bool sampled;                      /* not all were taken */
-	bool nameless;                     /* names could not be looked up */
+	const char *nameless;              /* why names could not be looked up; NULL: they could */
 	const struct stack_frame *unnamed; /* see stacks_unnamed_note() */
 };
 

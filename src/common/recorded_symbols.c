@@ -144,6 +144,7 @@ static int frames_find(void *arg)
 		fetch(list, n, &fetched);
 	unsetenv("DEBUGINFOD_URLS"); /* libraries fetch nothing */
 	memory_limit();              /* packed symbols may want any */
+	frame_files_no_memory(copy_end_no_memory);
 	/* root of a user namespace may have nobody to become: its capabilities are gone all the
 	 * same */
 	if (privilege_drop_but_reading(&why) && privilege_has(CAP_DAC_OVERRIDE)) {
@@ -232,8 +233,8 @@ static int frames_name(void *arg, struct catalog *c)
 	close(ends[1]);
 	err = copy < 0 ? copy : found_take_all(s, c, ends[0]);
 	close(ends[0]);
-	if (copy > 0)
-		copy_look(copy, true);
+	if (copy > 0 && copy_had_no_memory(copy))
+		snprintf(s->ended, sizeof(s->ended), "%s", strerror(ENOMEM));
 	return err;
 }
 

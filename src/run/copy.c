@@ -30,6 +30,20 @@ pid_t copy_start(int (*work)(void *arg), void *arg, const int keep[2])
 	return pid < 0 ? -errno : pid;
 }
 
+void copy_end_no_memory(void)
+{
+	_exit(COPY_NO_MEMORY);
+}
+
+bool copy_had_no_memory(pid_t pid)
+{
+	int status = 0;
+
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) && WEXITSTATUS(status) == COPY_NO_MEMORY;
+}
+
 enum copy_state copy_look(pid_t pid, bool wait)
 {
 	int status;

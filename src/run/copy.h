@@ -12,9 +12,16 @@
  * -errno. */
 pid_t copy_start(int (*work)(void *arg), void *arg, const int keep[2]);
 
+/* Ends a copy, or another forked process: memory is out. */
+enum { COPY_NO_MEMORY = 97 }; /* its exit code */
+void copy_end_no_memory(void) __attribute__((noreturn));
+
 enum copy_state { COPY_RUNS, COPY_WORKED, COPY_FAILED };
 
 /* @wait: until it has ended. Not to be called again after its end. */
 enum copy_state copy_look(pid_t pid, bool wait);
+
+/* Waits until @pid has ended. Returns whether memory was out. */
+bool copy_had_no_memory(pid_t pid);
 
 #endif

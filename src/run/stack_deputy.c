@@ -20,6 +20,7 @@
 #include "base/reason.h"
 #include "host/memory_limit.h"
 #include "host/privilege.h"
+#include "run/copy.h"
 #include "stacks/mapped_file.h"
 #include "stacks/process_names.h"
 #include "stacks/program_files.h"
@@ -231,7 +232,8 @@ static void work(const struct stack_begin *b, int fd)
 
 	close_range(STDERR_FILENO + 1, fd - 1, 0); /* nobody waits for their end */
 	close_range(fd + 1, ~0U, 0);
-	memory_limit();              /* a hostile file may want any */
+	memory_limit(); /* a hostile file may want any */
+	frame_files_no_memory(copy_end_no_memory);
 	unsetenv("DEBUGINFOD_URLS"); /* nothing is fetched from the network */
 	if (privilege_drop_but_reading(&why))
 		_exit(EXIT_PERMISSION); /* it reads hostile files: not with more privileges */
@@ -280,18 +282,22 @@ void stack_deputy_end(struct stack_deputy *d)
 		close(d->fd);
 	d->fd = -1;
 	if (d->pid > 0 && !kill(d->pid, SIGKILL))
-		while (waitpid(d->pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		d->had_no_memory = copy_had_no_memory(d->pid);
 	d->pid = 0;
 	free(d->got);
 	d->got = NULL;
 	d->got_n = d->got_cap = 0;
 }
 
+static int gone(const struct stack_deputy *d)
+{
+	return d->had_no_memory ? -ENOMEM : d->was_slow ? -ETIMEDOUT : -EPIPE;
+}
+
 static int failed(struct stack_deputy *d)
 {
 	stack_deputy_end(d);
-	return -EPIPE;
+	return gone(d);
 }
 
 /* Never waits: the deputy may itself wait until its answers are read. A question is shorter than a
@@ -301,7 +307,7 @@ static int ask(struct stack_deputy *d, const struct question *q)
 	ssize_t n;
 
 	if (d->pid <= 0)
-		return -EPIPE;
+		return gone(d);
 	n = send(d->fd, q, sizeof(*q), MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return -EAGAIN;
@@ -366,7 +372,7 @@ static int answer_read(struct stack_deputy *d, int ms)
 			return failed(d);
 		d->got_n += n > 0 ? n : 0;
 	}
-	return -EPIPE;
+	return gone(d);
 }
 
 /* Hands out the answer, unless it is a name. Returns what it is about. */
@@ -427,6 +433,7 @@ int stack_deputy_name(struct stack_deputy *d, unsigned long long frame, struct f
 		res = answer_read(d, WAIT_MS);
 		if (res < 0)
 			return res;
+		d->was_slow = !res;
 		if (!res)
 			return failed(d);
 		named = answer_take(d, fn, arg) == ABOUT_NAME;

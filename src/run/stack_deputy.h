@@ -22,7 +22,9 @@ struct stack_deputy {
 	pid_t pid; /* 0: it has ended */
 	int fd;
 	bool begun; /* all tables of the begin have come */
-	char *got;  /* the beginning of an answer, got_n bytes */
+	/* after its end */
+	bool had_no_memory, was_slow;
+	char *got; /* the beginning of an answer, got_n bytes */
 	size_t got_n, got_cap;
 };
 

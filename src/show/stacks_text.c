@@ -302,7 +302,7 @@ void stacks_taken_text(char *dst, size_t cap, const struct stacks *s)
 		n += snprintf(dst + n, cap - n, "; %s in no row: too many are different",
 			      text_count(s->dropped).s);
 	if (s->nameless)
-		snprintf(dst + n, cap - n, "; names could not be looked up");
+		snprintf(dst + n, cap - n, "; names are missing: %s", s->nameless);
 }
 
 bool stacks_ended_text(char *dst, size_t cap, const struct stacks *s, unsigned int end)

@@ -28,6 +28,19 @@ struct frame_file {
 	int shared_fd;
 };
 
+static no_memory_fn no_memory;
+
+void frame_files_no_memory(no_memory_fn handler)
+{
+	no_memory = handler;
+}
+
+static void handler_set(Dwarf *dwarf)
+{
+	if (dwarf && no_memory)
+		dwarf_new_oom_handler(dwarf, no_memory);
+}
+
 struct frame_file *frame_file_open(int fd, const char *path)
 {
 	return frame_file_open_with(fd, path, NULL);
@@ -83,6 +96,7 @@ static bool shared_open(struct frame_file *f, Dwarf *dwarf)
 		return true;
 	f->shared_fd = debug_link_shared(f->module, dwarf, f->search);
 	f->shared = f->shared_fd < 0 ? NULL : dwarf_begin(f->shared_fd, DWARF_C_READ);
+	handler_set(f->shared);
 	if (f->shared && dwelf_dwarf_gnu_debugaltlink(f->shared, &name, &id) <= 0) {
 		dwarf_setalt(dwarf, f->shared);
 		return true;
@@ -102,6 +116,7 @@ static Dwarf *dwarf_of(struct frame_file *f)
 		return f->dwarf;
 	f->is_looked_at = true;
 	dwarf = dwfl_module_getdwarf(f->module, &bias);
+	handler_set(dwarf);
 	if (dwarf && shared_open(f, dwarf))
 		f->dwarf = dwarf;
 	return f->dwarf;

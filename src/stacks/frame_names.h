@@ -34,6 +34,11 @@ struct frame_file *frame_file_open(int fd, const char *path);
 struct frame_file *frame_file_open_with(int fd, const char *path, const char *search);
 void frame_file_close(struct frame_file *f); /* NULL is fine */
 
+/* Has @handler called when memory for DWARF is out. It must not return. Without this, libdw prints
+ * a message, and calls exit(). */
+typedef void __attribute__((noreturn)) (*no_memory_fn)(void);
+void frame_files_no_memory(no_memory_fn handler);
+
 /* Fills in the name of place @at in the file. A function that was inlined there is the function. */
 void frame_file_name(struct frame_file *f, uint64_t at, struct frame_name *ret_name);
 

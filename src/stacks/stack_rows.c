@@ -187,6 +187,21 @@ static void build_id_set(struct stack_rows *r, unsigned int number, const struct
 	to->address = text->address;
 }
 
+/* Why a name could not be looked up. */
+static const char *reason_of(int err)
+{
+	return err == -ENOMEM      ? "no memory was left to read programs"
+	       : err == -ETIMEDOUT ? "a program took too long to read"
+				   : "the process that reads programs has ended";
+}
+
+/* The first reason stays. */
+static void nameless_set(struct stack_rows *r, const char *why)
+{
+	if (!r->sums.nameless)
+		r->sums.nameless = why;
+}
+
 /* The name of @frame. A name that could not be looked up is not asked for again. Returns NULL if
  * out of memory. */
 static const struct stack_frame *frame_named(struct stack_rows *r, unsigned long long frame,
@@ -196,6 +211,7 @@ static const struct stack_frame *frame_named(struct stack_rows *r, unsigned long
 	unsigned int number = STACK_FRAME_FILE(frame);
 	struct frame_name text = {};
 	struct known_frame *k;
+	int err;
 
 	HASH_FIND(hh, r->frames, &frame, sizeof(frame), k);
 	if (k)
@@ -203,15 +219,16 @@ static const struct stack_frame *frame_named(struct stack_rows *r, unsigned long
 	/* a program can have any number of functions, and each name is asked for */
 	if (HASH_COUNT(r->frames) >= FRAMES_MOST) {
 		r->too_many.function = "(too many functions)";
-		r->sums.nameless = true;
+		nameless_set(r, "there are too many functions");
 		return &r->too_many;
 	}
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		return NULL;
-	if (number && name(arg, frame, &text)) {
+	err = number ? name(arg, frame, &text) : 0;
+	if (err) {
 		text = (struct frame_name){};
-		r->sums.nameless = true;
+		nameless_set(r, reason_of(err));
 	}
 	k->frame = frame;
 	k->name = (struct stack_frame){

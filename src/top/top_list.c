@@ -266,7 +266,7 @@ void top_stacks_text(char dst[TOP_LINE], const struct stacks *s)
 		add(dst, "%s stack%s without room; ", text_count(s->lost + s->dropped).s,
 		    text_plural(s->lost + s->dropped));
 	if (s->nameless)
-		add(dst, "names could not be looked up; ");
+		add(dst, "names are missing: %s; ", s->nameless);
 	end_cut(dst);
 }
 

@@ -543,7 +543,8 @@ static void test_callers_total(void **state)
 		fill_callers(&sn, &stacks);
 		stacks.weight = i ? 3000 : 1000;
 		stacks.variance = stacks.weight * stacks.weight / 25;
-		stacks.sampled = stacks.nameless = !i;
+		stacks.sampled = !i;
+		stacks.nameless = i ? NULL : "why";
 		stacks.lost = 1;
 		assert_int_equal(top_total_add(&total, &sn), 0);
 		sn.stacks = NULL;
@@ -555,7 +556,7 @@ static void test_callers_total(void **state)
 	top_stacks_text(text, total.sum.stacks);
 	assert_string_equal(text,
 			    "estimated from 74 of 88 operations, half is right within 15.5 %; "
-			    "2 stacks without room; names could not be looked up");
+			    "2 stacks without room; names are missing: why");
 	stacks = (struct stacks){ .taken = 44, .of = 44, .dropped = 1 };
 	top_stacks_text(text, &stacks);
 	assert_string_equal(text, "1 stack without room");
