@@ -60,15 +60,7 @@ struct compare_cmd {
 };
 
 static const struct opt_choice by_choices[] = {
-	{ "pid", BY_PID },
-	{ "tid", BY_TID },
-	{ "comm", BY_COMM },
-	{ "file", BY_FILE },
-	{ "cgroup", BY_CGROUP },
-	{ "dev", BY_DEV },
-	{ "cache", BY_CACHE },
-	{ "container", BY_CONTAINER },
-	{ "server", BY_SERVER },
+	BREAKDOWN_BY_ALL,
 	{ "function", BY_FUNCTION },
 	{ "line", BY_LINE },
 	{ "library", BY_LIBRARY },
@@ -77,11 +69,8 @@ static const struct opt_choice by_choices[] = {
 
 /* The last four are refused with a reason. */
 static const struct opt_choice by_also[] = {
-	{ "process", BY_PID },   { "thread", BY_TID },
-	{ "command", BY_COMM },  { "device", BY_DEV },
-	{ "disk", BY_DEV },      { "dir", BY_DIR },
-	{ "host", BY_HOST },     { "stack", BY_STACK },
-	{ "client", BY_CLIENT }, {},
+	BREAKDOWN_BY_ALSO,     { "dir", BY_DIR },       { "host", BY_HOST },
+	{ "stack", BY_STACK }, { "client", BY_CLIENT }, {},
 };
 
 static const struct opt form_opts[] = {

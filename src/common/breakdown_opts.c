@@ -24,56 +24,24 @@
 #include "trace/syscalls.h"
 
 const struct opt_choice breakdown_by_choices[] = {
-	{ "pid", BY_PID },
-	{ "tid", BY_TID },
-	{ "comm", BY_COMM },
-	{ "file", BY_FILE },
-	{ "cgroup", BY_CGROUP },
-	{ "dev", BY_DEV },
-	{ "cache", BY_CACHE },
-	{ "container", BY_CONTAINER },
-	{ "server", BY_SERVER },
-	{ "host", BY_HOST },
-	{ "client", BY_CLIENT },
-	{ "dir", BY_DIR },
-	{ "function", BY_FUNCTION },
-	{ "line", BY_LINE },
-	{ "library", BY_LIBRARY },
-	{ "stack", BY_STACK },
-	{},
+	BREAKDOWN_BY_ALL,          { "host", BY_HOST },         { "client", BY_CLIENT },
+	{ "dir", BY_DIR },         { "function", BY_FUNCTION }, { "line", BY_LINE },
+	{ "library", BY_LIBRARY }, { "stack", BY_STACK },       {},
 };
 
-#define BY_ALSO                                                                                    \
-	{ "process", BY_PID }, { "thread", BY_TID }, { "command", BY_COMM }, { "device", BY_DEV }, \
-	{                                                                                          \
-		"disk", BY_DEV                                                                     \
-	}
-
-const struct opt_choice breakdown_by_also[] = { BY_ALSO, {} };
+const struct opt_choice breakdown_by_also[] = { BREAKDOWN_BY_ALSO, {} };
 
 const struct opt_choice breakdown_by_recording[] = {
-	{ "pid", BY_PID },
-	{ "tid", BY_TID },
-	{ "comm", BY_COMM },
-	{ "file", BY_FILE },
-	{ "cgroup", BY_CGROUP },
-	{ "dev", BY_DEV },
-	{ "cache", BY_CACHE },
-	{ "container", BY_CONTAINER },
-	{ "server", BY_SERVER },
+	BREAKDOWN_BY_ALL,
 	{ "dir", BY_DIR },
 	{},
 };
 
 const struct opt_choice breakdown_by_recording_also[] = {
-	BY_ALSO,
-	{ "host", BY_HOST },
-	{ "client", BY_CLIENT },
-	{ "function", BY_FUNCTION },
-	{ "line", BY_LINE },
-	{ "library", BY_LIBRARY },
-	{ "stack", BY_STACK },
-	{},
+	BREAKDOWN_BY_ALSO,       { "host", BY_HOST },
+	{ "client", BY_CLIENT }, { "function", BY_FUNCTION },
+	{ "line", BY_LINE },     { "library", BY_LIBRARY },
+	{ "stack", BY_STACK },   {},
 };
 
 static const struct opt_choice layers[] = {

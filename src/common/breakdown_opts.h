@@ -29,8 +29,19 @@ struct breakdown_opts {
 	const char *sort, *output; /* NULL: not given */
 };
 
+/* clang-format off */
+/* The keys of every table of operations, and the words that others use for them. */
+#define BREAKDOWN_BY_ALL \
+	{ "pid", BY_PID }, { "tid", BY_TID }, { "comm", BY_COMM }, { "file", BY_FILE }, \
+	{ "cgroup", BY_CGROUP }, { "dev", BY_DEV }, { "cache", BY_CACHE }, \
+	{ "container", BY_CONTAINER }, { "server", BY_SERVER }
+#define BREAKDOWN_BY_ALSO \
+	{ "process", BY_PID }, { "thread", BY_TID }, { "command", BY_COMM }, \
+	{ "device", BY_DEV }, { "disk", BY_DEV }
+/* clang-format on */
+
 extern const struct opt_choice breakdown_by_choices[];
-extern const struct opt_choice breakdown_by_also[]; /* words that others use for them */
+extern const struct opt_choice breakdown_by_also[]; /* BREAKDOWN_BY_ALSO */
 /* The keys of record's tables; and the words that it takes, too, some of which it refuses with a
  * reason. */
 extern const struct opt_choice breakdown_by_recording[], breakdown_by_recording_also[];
