@@ -1875,19 +1875,12 @@ static void no_patterns_are_told(void **state)
 	fixture_done(&f);
 }
 
-/* Requests to servers are told if there were any. */
-static void servers_have_rows(void **state)
+/* Adds rows of a daemon of FUSE and of a server of NFS. Returns them. */
+static struct server_row *servers_add(struct snapshot *sn)
 {
 	struct server_row *rows = calloc(2, sizeof(*rows));
-	struct breakdown_view v = plain;
-	struct fixture f;
-	json_t *j, *row;
 
-	(void)state;
 	assert_non_null(rows);
-	fixture_usual(&f);
-	print(&f, breakdown_json, &v, 0);
-	assert_has_not(f.text, "\"servers\"");
 	rows[0] = (struct server_row){
 		.key = { .server = "sshfs",
 			 .pid = 77,
@@ -1912,8 +1905,23 @@ static void servers_have_rows(void **state)
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(hist_add(&rows[i].hist, hist_bucket(2000), 2), 0);
 	assert_int_equal(hist_add(&rows[1].hist, hist_bucket(4000), 1), 0);
-	f.sn.servers = rows;
-	f.sn.n_servers = 2;
+	sn->servers = rows;
+	sn->n_servers = 2;
+	return rows;
+}
+
+/* Requests to servers are told if there were any. */
+static void servers_have_rows(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+	json_t *j, *row;
+
+	(void)state;
+	fixture_usual(&f);
+	print(&f, breakdown_json, &v, 0);
+	assert_has_not(f.text, "\"servers\"");
+	servers_add(&f.sn);
 	v.form.width = 120;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\n10.0.0.7    -  -       GETATTR      3       1       4  300 B     "
@@ -1931,7 +1939,20 @@ static void servers_have_rows(void **state)
 	assert_int_equal(json_integer_value(json_object_get(row, "tag_ns")), 30);
 	assert_int_equal(json_integer_value(json_object_get(row, "resent")), 4);
 	json_decref(j);
-	/* the longest name of NFS is whole */
+	fixture_done(&f);
+}
+
+/* The longest name of NFS is whole; a request of FUSE that nobody has named has a number. */
+static void servers_have_names_of_requests(void **state)
+{
+	struct breakdown_view v = plain;
+	struct server_row *rows;
+	struct fixture f;
+	json_t *j, *row;
+
+	(void)state;
+	fixture_usual(&f);
+	rows = servers_add(&f.sn);
 	strcpy(rows[1].key.op, "BIND_CONN_TO_SESSION");
 	v.form.width = 130;
 	print(&f, breakdown_text, &v, 0);
@@ -1940,7 +1961,6 @@ static void servers_have_rows(void **state)
 	row = json_array_get(json_object_get(j, "servers"), 0);
 	assert_string_equal(json_string_value(json_object_get(row, "op")), "BIND_CONN_TO_SESSION");
 	json_decref(j);
-	/* a request of FUSE that nobody has named yet */
 	rows[0].key.opcode = 4099;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, " opcode 4099 ");
@@ -2481,23 +2501,16 @@ static void whos_add(struct snapshot *sn)
 	sn->whos[1].limit = strdup("sda wbps=4096\t/x\ty");
 }
 
-static void json_has_every_member(void **state)
+/* A row of operations and one of requests, with every member. */
+static void rows_of_every_member(struct snapshot *sn)
 {
 	static const unsigned int bins[][2] = {
 		{ 500, 510 }, { 600, 400 }, { 640, 85 }, { 700, 4 }, { 720, 1 }
 	};
-	struct unfinished hung = {
-		.age_ns = 201, .op = OP_CLOSE, .stratum = ST_QUEUE, .fs = "xfs", .call = "dup2"
-	};
-	struct breakdown_view v = plain;
-	struct op_row *op;
-	struct rq_row *rq;
-	struct fixture f;
+	struct op_row *op = &sn->ops[0];
+	struct rq_row *rq = &sn->rqs[0];
 
-	(void)state;
-	fixture_init(&f);
-	f.sn.n_ops = f.sn.n_rqs = f.sn.n_unfinished = 1;
-	op = &f.sn.ops[0];
+	sn->n_ops = sn->n_rqs = 1;
 	*op = (struct op_row){ .key = { .op = OP_WRITE, .fs = 1, .cache = CACHE_MISS },
 			       .fs = "ext4",
 			       .by = container("12", "podman", "41"),
@@ -2511,7 +2524,6 @@ static void json_has_every_member(void **state)
 			       .device_bytes = 4098 };
 	for (int i = 0; i < ST_N; i++)
 		op->total_ns += op->strata[i] = 1000 + i;
-	rq = &f.sn.rqs[0];
 	*rq = (struct rq_row){ .key = { .op = RQ_DISCARD },
 			       .disk = "sda",
 			       .major = 8,
@@ -2533,16 +2545,37 @@ static void json_has_every_member(void **state)
 		assert_int_equal(hist_add(&op->hist, bins[i][0], bins[i][1]), 0);
 		assert_int_equal(hist_add(&rq->hist, bins[i][0] + 1, bins[i][1]), 0);
 	}
-	f.sn.unfinished = calloc(1, sizeof(hung));
-	assert_non_null(f.sn.unfinished);
-	*f.sn.unfinished = hung;
-	f.sn.unfinished->dev = 8 << 20 | 16;
-	f.sn.unfinished->pid = 202;
-	f.sn.unfinished->tid = 203;
-	strcpy(f.sn.unfinished->comm, "mv");
-	f.sn.unfinished->file = strdup("/a/c");
-	f.sn.unfinished->server = strdup("10.0.0.7:/home");
-	assert_true(f.sn.unfinished->file && f.sn.unfinished->server);
+}
+
+/* An operation in progress, with every member. */
+static void unfinished_of_every_member(struct snapshot *sn)
+{
+	sn->n_unfinished = 1;
+	sn->unfinished = calloc(1, sizeof(*sn->unfinished));
+	assert_non_null(sn->unfinished);
+	*sn->unfinished = (struct unfinished){ .age_ns = 201,
+					       .op = OP_CLOSE,
+					       .stratum = ST_QUEUE,
+					       .fs = "xfs",
+					       .call = "dup2",
+					       .dev = 8 << 20 | 16,
+					       .pid = 202,
+					       .tid = 203,
+					       .comm = "mv",
+					       .file = strdup("/a/c"),
+					       .server = strdup("10.0.0.7:/home") };
+	assert_true(sn->unfinished->file && sn->unfinished->server);
+}
+
+static void json_has_every_member(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	rows_of_every_member(&f.sn);
+	unfinished_of_every_member(&f.sn);
 	hung_add(&f, 1);
 	strcpy(f.sn.hung[0].file, "/f");
 	f.sn.hung_refused = 208;
@@ -2973,6 +3006,7 @@ int main(void)
 		cmocka_unit_test(containers_have_short_names),
 		cmocka_unit_test(no_patterns_are_told),
 		cmocka_unit_test(servers_have_rows),
+		cmocka_unit_test(servers_have_names_of_requests),
 		cmocka_unit_test(daemons_have_parts),
 		cmocka_unit_test(servers_without_bytes_have_rows),
 		cmocka_unit_test(reads_are_amplified),

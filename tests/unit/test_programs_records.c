@@ -1005,9 +1005,6 @@ static struct file_name named(void)
 
 static void test_paths(void **state)
 {
-	struct dentry chroot = { .d_parent = &ext4.root, .d_name.name = (const u8 *)"jail" };
-	static char is_long[200];
-	struct dentry deep[PATH_DEPTH + 3], above;
 	struct inode directory = { .i_ino = 23 };
 	struct file_name n;
 
@@ -1027,8 +1024,20 @@ static void test_paths(void **state)
 	assert_int_equal(named().directory, n.directory);
 	directory.i_ino = 1009;
 	assert_int_not_equal(named().directory, n.directory);
-	ext4.root.d_inode = NULL;
-	/* below the process's own root directory */
+	/* it was closed meanwhile, and is another */
+	ext4.inode.i_ino = 24;
+	n = named();
+	assert_true(n.nameless);
+	assert_int_equal(n.len + n.complete + n.deleted, 0);
+}
+
+/* A path begins at the process's own root directory. */
+static void test_paths_below_a_root(void **state)
+{
+	struct dentry chroot = { .d_parent = &ext4.root, .d_name.name = (const u8 *)"jail" };
+	struct file_name n;
+
+	(void)state;
 	ext4.dentry.d_parent = &chroot;
 	root_fs.root = (struct path){ &ext4.mount.mnt, &chroot };
 	n = named();
@@ -1041,11 +1050,18 @@ static void test_paths(void **state)
 	root_fs.root.dentry = &root_dentry;
 	n = named();
 	assert_memory_equal(n.names, "file\0jail\0mnt", 14);
-	/* detached, or a kernel's own mount */
+}
+
+/* A mount may be detached, or the kernel's own. */
+static void test_paths_of_no_mount(void **state)
+{
+	struct file_name n;
+
+	(void)state;
 	ext4.mount.mnt_parent = &ext4.mount;
 	ext4.mount.mnt_ns = NULL;
 	n = named();
-	assert_int_equal(n.len, 10);
+	assert_int_equal(n.len, 5);
 	assert_int_equal(n.complete, 1);
 	assert_int_equal(n.unmounted, 1);
 	ext4.mount.mnt_ns = (void *)-22;
@@ -1057,7 +1073,18 @@ static void test_paths(void **state)
 	ext4.mount.mnt_ns = (void *)0x5000; /* the root of a namespace */
 	assert_int_equal(named().complete, 1);
 	assert_false(named().unmounted);
-	/* more names than fit */
+}
+
+/* Names that do not fit, and more directories than are looked at. */
+static void test_paths_cut_off(void **state)
+{
+	struct dentry chroot = { .d_name.name = (const u8 *)"jail" };
+	static char is_long[200];
+	struct dentry deep[PATH_DEPTH + 3], above;
+	struct file_name n;
+
+	(void)state;
+	ext4.dentry.d_parent = &chroot;
 	memset(is_long, 'x', sizeof(is_long) - 1);
 	chroot.d_name.name = ext4.dentry.d_name.name = (const u8 *)is_long;
 	above = (struct dentry){ .d_parent = &ext4.root, .d_name.name = (const u8 *)"above" };
@@ -1066,7 +1093,6 @@ static void test_paths(void **state)
 	assert_int_equal(n.len, 2 * sizeof(is_long));
 	assert_false(n.complete);
 	ext4.dentry.d_name.name = (const u8 *)"file";
-	/* more directories than are looked at */
 	for (int i = 0; i < PATH_DEPTH + 3; i++)
 		deep[i] =
 			(struct dentry){ .d_parent = &deep[i + 1], .d_name.name = (const u8 *)"d" };
@@ -1075,11 +1101,6 @@ static void test_paths(void **state)
 	n = named();
 	assert_false(n.complete || n.nameless);
 	assert_int_equal(n.len, 5 + 2 * (PATH_DEPTH - 1));
-	/* it was closed meanwhile, and is another */
-	ext4.inode.i_ino = 24;
-	n = named();
-	assert_true(n.nameless);
-	assert_int_equal(n.len + n.complete + n.deleted, 0);
 }
 
 /* From mount to mount: a file system that is mounted in another that is mounted. */
@@ -1224,6 +1245,9 @@ int main(void)
 		TEST(test_offsets),
 		TEST(test_appends),
 		TEST(test_paths),
+		TEST(test_paths_below_a_root),
+		TEST(test_paths_of_no_mount),
+		TEST(test_paths_cut_off),
 		TEST(test_path_of_mounts),
 		TEST(test_path_that_just_fits),
 		TEST(test_path_of_the_root),

@@ -715,7 +715,22 @@ static void test_text(void **state)
 	assert_has(text, "1 operation began and was never seen to end; "
 			 "1 operation had begun before; ");
 	free(text);
-	v.max_rows = 1;
+	top_names_done(&names);
+	snapshot_free(&sn);
+}
+
+/* top -b: rows and columns that were asked for, and the one to sort by. */
+static void test_text_columns(void **state)
+{
+	struct top_names names = { .cgroup_path = cgroup_path };
+	struct top_text v = {
+		.names = &names, .head = "", .sort = "bytes", .max_rows = 1, .width = 300
+	};
+	struct snapshot sn;
+	char *text;
+
+	(void)state;
+	sample(&sn);
 	text = text_of(&v, &sn);
 	assert_has(text, "(5 more)\n");
 	assert_has_not(text, "200");
@@ -736,7 +751,24 @@ static void test_text(void **state)
 	text = text_of(&v, &sn);
 	assert_has(text, "AVGms  VIA\n100  dd ");
 	free(text);
-	/* only what there is to tell */
+	/* operations are not in a table of requests */
+	assert_null(columns_find(top_columns_text(TOP_PROCESS, "time").list, "time"));
+	top_names_done(&names);
+	snapshot_free(&sn);
+}
+
+/* top -b: only what there is to tell is told. */
+static void test_text_of_little(void **state)
+{
+	struct top_names names = { .cgroup_path = cgroup_path };
+	struct top_text v = {
+		.names = &names, .head = "", .sort = "bytes", .max_rows = 20, .width = 300
+	};
+	struct snapshot sn;
+	char *text;
+
+	(void)state;
+	sample(&sn);
 	sn.rqs[3].key.by[1] = BEHALF_NONE;
 	text = text_of(&v, &sn);
 	assert_has(text, "AVGms\n100  dd ");
@@ -752,8 +784,6 @@ static void test_text(void **state)
 	assert_has(text, "\nsda mean depth 1.50\n");
 	assert_has(text, "no requests: no device; no operations: no call\n");
 	free(text);
-	/* operations are not in a table of requests */
-	assert_null(columns_find(top_columns_text(TOP_PROCESS, "time").list, "time"));
 	top_names_done(&names);
 	snapshot_free(&sn);
 }
@@ -1260,6 +1290,8 @@ int main(void)
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_sum_text),
 		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_text_columns),
+		cmocka_unit_test(test_text_of_little),
 		cmocka_unit_test(test_text_paths),
 		cmocka_unit_test(test_servers),
 		cmocka_unit_test(test_text_servers),
