@@ -19,13 +19,13 @@
 #include "host/privilege.h"
 #include "run/cmd.h"
 
-static const struct cmd *const commands[] = {
+const struct cmd *const commands_all[] = {
 	&cmd_breakdown, &cmd_top,    &cmd_funcs,   &cmd_serve,   &cmd_record,
 	&cmd_watch,     &cmd_report, &cmd_compare, &cmd_explain, &cmd_export,
-	&cmd_doctor,    &cmd_schema, &cmd_mcp,
+	&cmd_doctor,    &cmd_schema, &cmd_mcp,     NULL,
 };
 
-enum { COMMANDS_N = sizeof(commands) / sizeof(*commands) };
+enum { COMMANDS_N = sizeof(commands_all) / sizeof(*commands_all) - 1 };
 
 static void help(FILE *f)
 {
@@ -33,7 +33,7 @@ static void help(FILE *f)
 		   "Shows where every nanosecond of an I/O operation went, layer by layer.\n\n"
 		   "Commands:\n");
 	for (int i = 0; i < COMMANDS_N; i++)
-		fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->table->summary);
+		fprintf(f, "  %-12s %s\n", commands_all[i]->name, commands_all[i]->table->summary);
 	fprintf(f,
 		"\n'iostrata help COMMAND' opens the manual page of a command,\n"
 		"'iostrata COMMAND --help' lists its options.\n\n"
@@ -51,7 +51,7 @@ static int complete(char **words, int n)
 	const struct opt_table *tables[COMMANDS_N];
 
 	for (int i = 0; i < COMMANDS_N; i++)
-		tables[i] = commands[i]->table;
+		tables[i] = commands_all[i]->table;
 	return cmd_written(opts_complete(stdout, tables, COMMANDS_N, words, n));
 }
 
@@ -61,7 +61,7 @@ static int unknown(const char *name)
 	char safe[128];
 
 	for (int i = 0; i < COMMANDS_N; i++)
-		nearest_try(&meant, commands[i]->name);
+		nearest_try(&meant, commands_all[i]->name);
 	text_safe(safe, sizeof(safe), name);
 	cmd_say("error: no command '%s'", safe);
 	if (meant.name)
@@ -76,8 +76,8 @@ static int unknown(const char *name)
 static const struct cmd *find(const char *name)
 {
 	for (int i = 0; i < COMMANDS_N; i++)
-		if (!strcmp(name, commands[i]->name))
-			return commands[i];
+		if (!strcmp(name, commands_all[i]->name))
+			return commands_all[i];
 	return NULL;
 }
 

@@ -553,6 +553,15 @@ static const char *argument_called(const struct parse *p, const char *typed)
 	return NULL;
 }
 
+bool opts_have(const struct opt_table *t, const char *name)
+{
+	for (const struct opt_group *g = t->groups; g && g->opts; g++)
+		for (const struct opt *o = g->opts; o->long_name; o++)
+			if (!strcmp(o->long_name, name))
+				return true;
+	return false;
+}
+
 static int unknown_option(struct parse *p, const char *typed)
 {
 	char name[LONGEST_NAME], hint[128] = "";
@@ -560,6 +569,7 @@ static int unknown_option(struct parse *p, const char *typed)
 	const char *arg;
 
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(typed + 2, "="), typed + 2);
+	snprintf(p->res->unknown, sizeof(p->res->unknown), "%s", name);
 	arg = argument_called(p, name);
 	for (int i = 0; i < p->n; i++)
 		nearest_try(&meant, p->opts[i]->long_name);

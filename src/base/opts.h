@@ -163,8 +163,9 @@ struct opts_result {
 	char **command; /* the words after "--", ends with NULL; NULL: no command */
 	char **rest;    /* values of a .many argument, inside argv */
 	int n_rest;
-	char error[256]; /* one line, safe to print: "invalid value 'abc' for ..." */
-	char hint[256];  /* advice for the user, or "" */
+	char error[256];  /* one line, safe to print: "invalid value 'abc' for ..." */
+	char hint[256];   /* advice for the user, or "" */
+	char unknown[64]; /* the name of a long option that is none of the command's, or "" */
 };
 
 /* Results of opts_parse() other than 0 and -EINVAL. */
@@ -178,6 +179,9 @@ enum { OPTS_HELP = 1, OPTS_VERSION = 2 };
  */
 int opts_parse(const struct opt_table *t, int argc, char **argv, void *out,
 	       struct opts_result *res);
+
+/* Whether the command has the long option @name. */
+bool opts_have(const struct opt_table *t, const char *name);
 
 /* Usage, options in groups, examples; fits 80 columns. Returns 0 or -errno of a failed write. */
 int opts_help(FILE *f, const struct opt_table *t);

@@ -10,6 +10,8 @@
 #include "base/reason.h"
 #include "base/text.h"
 
+enum { COMMANDS_NAMED = 5 }; /* in a hint */
+
 void cmd_say(const char *fmt, ...)
 {
 	char text[TEXT_SAFE_CAP(512)];
@@ -64,6 +66,31 @@ int cmd_written(int err)
 	return EXIT_FAILED;
 }
 
+/* Sets @dst to the hint about an option that other commands have: "breakdown and report have
+ * --slowest: 'iostrata breakdown --help'". It stays if no command has it, or too many have. */
+static void elsewhere(char *dst, size_t cap, const char *option)
+{
+	const struct cmd *has[COMMANDS_NAMED];
+	size_t n = 0, len = 0;
+
+	for (const struct cmd *const *c = commands_all; c && *c; c++) {
+		if (!opts_have((*c)->table, option))
+			continue;
+		if (n == COMMANDS_NAMED)
+			return;
+		has[n++] = *c;
+	}
+	for (size_t i = 0; i < n; i++)
+		len += snprintf(dst + len, cap - len, "%s%s",
+				!i          ? ""
+				: i < n - 1 ? ", "
+					    : " and ",
+				has[i]->name);
+	if (n)
+		snprintf(dst + len, cap - len, " %s --%s: 'iostrata %s --help'",
+			 n == 1 ? "has" : "have", option, has[0]->name);
+}
+
 int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *out, struct opts_result *res)
 {
 	int got = opts_parse(cmd->table, argc, argv, out, res);
@@ -77,6 +104,8 @@ int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *out, struct op
 		return cmd_written(printf("iostrata " IOSTRATA_VERSION "\n") < 0 ? -errno : 0);
 	}
 	cmd_say("error: %s", res->error); /* already safe */
+	if (res->unknown[0])
+		elsewhere(res->hint, sizeof(res->hint), res->unknown);
 	if (res->hint[0])
 		cmd_say("hint: %s", res->hint);
 	return EXIT_USAGE;

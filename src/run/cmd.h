@@ -26,6 +26,9 @@ struct cmd {
 extern const struct cmd cmd_breakdown, cmd_compare, cmd_doctor, cmd_explain, cmd_export, cmd_funcs,
 	cmd_mcp, cmd_record, cmd_report, cmd_schema, cmd_serve, cmd_top, cmd_watch;
 
+/* All of them, and NULL: the table of main.c, which tests of parts do not have. */
+extern const struct cmd *const commands_all[] __attribute__((weak));
+
 /* The description of the JSON of doctor. */
 extern const struct schema doctor_schema;
 

@@ -163,6 +163,18 @@ commands() {
 	[[ $output != *--system* ]]
 	expect 2 serve --system
 	says "unknown option '--system'"
+	# options that another command has
+	expect 2 report --helpers a.ios
+	says "unknown option '--helpers'" "^hint: breakdown has --helpers: 'iostrata breakdown --help'$"
+	expect 2 watch --stacks 'read>1s'
+	says "unknown option '--stacks'" "^hint: breakdown, record and report have --stacks: "
+	expect 2 breakdown --symbols=/usr/lib/debug
+	says "unknown option '--symbols=" "^hint: top, report, compare, explain and export have --symbols: "
+	expect 2 report --sybmols /usr/lib/debug a.ios
+	says "unknown option '--sybmols'" "did you mean '--symbols'"
+	# too many have it
+	expect 2 explain --by function a.ios
+	says "unknown option '--by'" "^hint: see 'iostrata explain --help'$"
 }
 
 @test "usage: contradicting options are refused" {
