@@ -270,7 +270,7 @@ GLOBAL u64 fs_has_server(u64 fs)
 	bpf_probe_read_kernel_str(name, sizeof(name),
 				  BPF_CORE_READ((struct file_system_type *)fs, name));
 	for (u32 i = 0; i < SERVER_FS; i++)
-		if (i < CONF(n_server_fs) && CONF(server_fs[i]) == name[0])
+		if (i < CONF(n_server_fs) && CONF_AT(server_fs, i) == name[0])
 			return 1;
 	return 0;
 }

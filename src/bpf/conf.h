@@ -3,8 +3,9 @@
  * conf.h - the settings of a run, written by user space before it loads the programs, and the few
  * variables that both sides write while the programs run.
  *
- * struct bpf_conf is read-only data of the programs: the verifier removes code that depends on a
- * feature that is off, so such a feature costs nothing, or one load. Includes only event.h.
+ * struct bpf_conf is in the instructions or the read-only data of the programs: the verifier
+ * removes code that depends on a feature that is off, so such a feature costs nothing, or one or
+ * two instructions. Includes only event.h.
  */
 #ifndef IOSTRATA_CONF_H
 #define IOSTRATA_CONF_H
@@ -64,6 +65,12 @@ enum blank {
 	BLANK_END,
 	BLANK_ENDS = BLANK_END, /* 1; 0 in programs in which no operation ends: see op_may_end() */
 };
+
+/* The blank of a setting: its place in struct bpf_conf and its size, in bytes. */
+#define BLANK_CONF(offset, size) (0x4d600000 | (size) << 12 | (offset))
+#define BLANK_IS_CONF(blank)     (((blank)&0xffff0000) == 0x4d600000)
+#define BLANK_CONF_OFFSET(blank) ((blank)&0xfff)
+#define BLANK_CONF_SIZE(blank)   ((blank) >> 12 & 0xf)
 
 /* The argument of a system call that names its file. */
 enum call_file {
@@ -370,6 +377,7 @@ struct bpf_conf {
 	unsigned char result_told;   /* argument 3 of io_uring_complete is the result */
 	unsigned char rqf_flush_seq; /* bit of RQF_FLUSH_SEQ in request.rq_flags */
 };
+_Static_assert(sizeof(struct bpf_conf) <= 0x1000, "BLANK_CONF()");
 
 /* Index in slot_cells: by CPU, epoch (0 or 1) and slot. */
 #define SLOT_CELLS(cpus)            ((cpus)*2 * ROW_SLOTS)

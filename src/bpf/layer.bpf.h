@@ -118,7 +118,7 @@ static __always_inline bool kiocb_end_is_traced(u64 kiocb)
 	u64 complete = (u64)BPF_CORE_READ((struct kiocb *)kiocb, ki_complete);
 
 	for (int i = 0; i < KIOCB_COMPLETES; i++)
-		if (complete && complete == CONF(completes)[i])
+		if (complete && complete == CONF_AT(completes, i))
 			return true;
 	return false;
 }
@@ -153,14 +153,14 @@ static __always_inline void frame_not_queued(u64 kiocb)
 	count_lost(LOST_UNMATCHED_START);
 }
 
-/* io_uring or libaio completes the I/O at @kiocb with the result @ret. For CONF(completes) see
+/* io_uring or libaio completes the I/O at @kiocb with the result @ret. For CONF_AT() see
  * async_index(): it is for the verifier. */
 GLOBAL int queued_call_ends(u64 kiocb, u64 ret)
 {
 	struct queued_call *q, ended;
 	u8 slot;
 
-	if (!CONF(completes)[0] || !live.queued_calls)
+	if (!CONF_AT(completes, 0) || !live.queued_calls)
 		return 0;
 	q = bpf_map_lookup_elem(&queued_calls, &kiocb);
 	if (!q)

@@ -28,10 +28,11 @@ static __always_inline u64 site_differs(int i, u64 at, const u64 name[FUNCTION_W
 	u64 differs = 0;
 
 	if (!CONF(names_functions))
-		return ~((CONF(sleep_sites[i].from) - at) & (at - 1 - CONF(sleep_sites[i].to))) >>
+		return ~((CONF_AT(sleep_sites, i).from - at) &
+			 (at - 1 - CONF_AT(sleep_sites, i).to)) >>
 		       63;
 	for (int j = 0; j < FUNCTION_WORDS; j++)
-		differs |= name[j] ^ CONF(sleep_sites[i].name[j]);
+		differs |= name[j] ^ CONF_AT(sleep_sites, i).name[j];
 	return differs;
 }
 
@@ -43,7 +44,7 @@ static __always_inline u64 site_of(u64 at, const u64 name[FUNCTION_WORDS])
 
 	for (int i = 0; i < SLEEP_SITES; i++) {
 		differs = site_differs(i, at, name);
-		who |= CONF(sleep_sites[i].who) & (((differs | -differs) >> 63) - 1);
+		who |= CONF_AT(sleep_sites, i).who & (((differs | -differs) >> 63) - 1);
 	}
 	return who;
 }

@@ -152,6 +152,25 @@ static void ends_fill(struct bpf_program *prog, bool may_end)
 			insns[i].imm = may_end;
 }
 
+void load_settings_fill(struct bpf_insn *insns, size_t n, const struct bpf_conf *conf)
+{
+	unsigned long long value;
+	bool is_long;
+
+	for (size_t i = 0; i < n; i++) {
+		is_long = insns[i].code == (BPF_LD | BPF_DW | BPF_IMM);
+		if (!BLANK_IS_CONF(insns[i].imm) ||
+		    (!is_long && insns[i].code != (BPF_ALU | BPF_MOV | BPF_K)))
+			continue;
+		value = 0;
+		memcpy(&value, (const char *)conf + BLANK_CONF_OFFSET(insns[i].imm),
+		       BLANK_CONF_SIZE(insns[i].imm));
+		insns[i].imm = value;
+		if (is_long)
+			insns[++i].imm = value >> 32;
+	}
+}
+
 /* Notes which program libbpf is about to load; sets its type and the type id of its hook. */
 static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
@@ -164,6 +183,8 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 					      : hook_type(l->prog, l->feat);
 	bpf_program__set_type(prog, type_of(l->prog));
 	blanks_fill(prog, l->feat);
+	load_settings_fill((struct bpf_insn *)bpf_program__insns(prog), bpf_program__insn_cnt(prog),
+			   (const struct bpf_conf *)&l->obj->rodata->conf);
 	ends_fill(prog, !program_bounds_layer(l->prog) || l->obj->rodata->conf.layer != LAYER_OPS);
 	if (!feature_logs())
 		opts->line_info_cnt =

@@ -7,9 +7,11 @@
 #define IOSTRATA_TRACE_LOAD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/utsname.h>
 
 struct bpf_conf;
+struct bpf_insn;
 struct bpf_object_skeleton;
 struct bpf_program;
 struct feature;
@@ -27,6 +29,9 @@ struct trace_bpf *load_open(bool functions, const char *types);
 /* Whether @uts is a 6.1 kernel of at least 6.1.36, by its release, or, where Debian keeps the
  * release at 6.1.0, by Debian's version. */
 bool load_has_fix(const struct utsname *uts);
+
+/* Fills in the blanks of CONF() in @n instructions of a program: BLANK_CONF(). */
+void load_settings_fill(struct bpf_insn *insns, size_t n, const struct bpf_conf *conf);
 
 /*
  * Opens, configures and loads the programs of @plan. Returns 0 with @ret_obj, or -1 with @why. The

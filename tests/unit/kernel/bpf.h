@@ -547,6 +547,7 @@ static void messages_free(void)
 /* compat.bpf.h: a kernel that has all that the latest one has. */
 struct filter_lists lists;
 #define CONF(field)           (conf.field)
+#define CONF_AT(array, i)     (conf.array[i])
 #define FOR_LISTED(i, n)      for (u64 i = 0; i < CONF(n); i++)
 #define READ(typed, p, field) ((typed) ? (p)->field : BPF_CORE_READ(p, field))
 #define likely(x)             (x)
