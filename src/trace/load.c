@@ -171,6 +171,28 @@ void load_settings_fill(struct bpf_insn *insns, size_t n, const struct bpf_conf 
 	}
 }
 
+/* Whether this run loads a program with which @prog may go on. */
+static bool goes_on(const struct loading *l, const struct program *prog)
+{
+	for (const struct program *p = programs; p < programs + programs_n; p++)
+		if (p->called && p->hook == prog->hook && !strcmp(p->target, prog->target) &&
+		    bpf_program__autoload(program_of(l->obj, p)))
+			return true;
+	return false;
+}
+
+/* Takes the tail calls out of @prog, none of which would find a program. The kernel gets each run
+ * of a program ready for its tail calls, even if the verifier has removed them as dead code. */
+static void tail_calls_remove(struct bpf_program *prog)
+{
+	struct bpf_insn *insns = (struct bpf_insn *)bpf_program__insns(prog);
+
+	for (size_t i = 0; i < bpf_program__insn_cnt(prog); i++)
+		if (insns[i].code == (BPF_JMP | BPF_CALL) && !insns[i].src_reg &&
+		    insns[i].imm == BPF_FUNC_tail_call)
+			insns[i] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K };
+}
+
 /* Notes which program libbpf is about to load; sets its type and the type id of its hook. */
 static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
@@ -186,6 +208,8 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	load_settings_fill((struct bpf_insn *)bpf_program__insns(prog), bpf_program__insn_cnt(prog),
 			   (const struct bpf_conf *)&l->obj->rodata->conf);
 	ends_fill(prog, !program_bounds_layer(l->prog) || l->obj->rodata->conf.layer != LAYER_OPS);
+	if (!goes_on(l, l->prog))
+		tail_calls_remove(prog);
 	if (!feature_logs())
 		opts->line_info_cnt =
 			0; /* the verifier checks each line, but only its log needs lines */
