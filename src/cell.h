@@ -438,10 +438,11 @@ static const unsigned char io_errnos[IO_ERRNOS] = {
 };
 
 /* Whether offset and length of an operation of @kind are a range of its file. Those of a file lock
- * are the arguments of its call. */
+ * are the arguments of its call. Those of a wait in a submission are the request's, which counts
+ * them. */
 static inline __attribute__((always_inline)) int op_has_range(unsigned int kind)
 {
-	return kind != OP_LOCK;
+	return kind != OP_LOCK && kind != OP_SUBMIT;
 }
 
 /* Whether the result of an operation of kind @acts is a number of bytes. */

@@ -25,6 +25,7 @@
  * exit: a sleep for storage while a thread exits; core: while it dumps core
  * outside: a sleep for storage in no operation: in a call that is none, or after a call's end
  * getevents: a thread waits in io_uring_enter() until requests of its ring complete
+ * submit: the waits of a thread while it executes a request of io_uring or libaio that it submits
  */
 /* clang-format off */
 #define OP_LIST(ROW)                                                                               \
@@ -44,7 +45,8 @@
 	ROW(14, EXIT, "exit", "wait of an exit", "waits of exits")                                 \
 	ROW(16, CORE, "core", "wait of a core dump", "waits of core dumps")                        \
 	ROW(17, OUTSIDE, "outside", "wait outside", "waits outside")                               \
-	ROW(18, GETEVENTS, "getevents", "wait for completions", "waits for completions")
+	ROW(18, GETEVENTS, "getevents", "wait for completions", "waits for completions")           \
+	ROW(19, SUBMIT, "submit", "wait in a submission", "waits in submissions")
 /* clang-format on */
 
 #define OP_KIND_ID(number, id, ...) OP_##id = (number),
@@ -522,7 +524,7 @@ struct sent_server_request {
 #define STACK_KINDS                                                                                \
 	(1U << OP_READ | 1U << OP_WRITE | 1U << OP_OPEN | 1U << OP_CLOSE | 1U << OP_FSYNC |        \
 	 1U << OP_COPY | 1U << OP_META | 1U << OP_LOCK | 1U << OP_FAULT | 1U << OP_URING |         \
-	 1U << OP_AIO | 1U << OP_GETEVENTS)
+	 1U << OP_AIO | 1U << OP_GETEVENTS | 1U << OP_SUBMIT)
 
 enum { STACK_FRAMES = 64 };
 

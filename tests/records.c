@@ -153,7 +153,7 @@ static struct stored_op op_make(uint64_t ns)
 		[OP_META] = 262,     [OP_URING] = 0x4016,  [OP_AIO] = 0x2001,
 		[OP_FAULT] = 0x1000, [OP_SERVED] = 0x0800, [OP_EXEC] = 59,
 		[OP_LOCK] = 73,      [OP_EXIT] = 4,        [OP_CORE] = 6,
-		[OP_OUTSIDE] = 166,  [OP_GETEVENTS] = 426,
+		[OP_OUTSIDE] = 166,  [OP_GETEVENTS] = 426, [OP_SUBMIT] = 209,
 	};
 	uint64_t one = any(4) ? OP_READ : 1 + any(OP_N - 1), file = 1 + any(FILES);
 	uint64_t kind = one == OP_HANDLE ? OP_READ : one;

@@ -49,6 +49,15 @@ static __always_inline void async_park(struct task_state *t, u64 now, bool vague
 	u->op.stage = stage;
 }
 
+/* op_charge(). Returns how much it has charged. */
+static __always_inline u64 op_charged(struct op *op, u32 stratum, u64 to)
+{
+	u64 from = op->at[AT_CHARGED];
+
+	op_charge(op, stratum, to);
+	return op->at[AT_CHARGED] - from;
+}
+
 /* Current leaves io_uring_enter() or io_submit(), or waits for completions: a batch of submissions
  * ends. */
 GLOBAL int async_batch_ends(void)
@@ -157,6 +166,7 @@ static __always_inline u32 async_new(u64 req, u64 now)
 	if (CONF(segments) && !u->op.segments)
 		u->op.segments = TASK_SLOTS + at;
 	u->flags = 0;
+	u->slept = u->helped = 0;
 	u->worker_bios = 0;
 	u->worker_reads = 0;
 	u->last.thread = 0;
@@ -340,7 +350,8 @@ GLOBAL int async_charge(u32 at, u32 how, u64 now)
 	return 0;
 }
 
-/* Hands the finished request in slot @at to op_keep(). Its time is charged; it returns @ret. */
+/* Hands the finished request in slot @at to op_keep(). Its time is charged; it returns @ret.
+ * Returns whether it counts in a row. */
 GLOBAL int async_keep(u32 at, u64 ret)
 {
 	struct async_op *u = CONF(async) ? async_at(at) : NULL;
@@ -358,15 +369,104 @@ GLOBAL int async_keep(u32 at, u64 ret)
 	end.total = op->at[AT_CHARGED] - op->start;
 	end.file = &op->file;
 	end.who = CONF(op_owner) ? &u->who : NULL;
-	end.what = ROW_WHAT(op->call, (u32)op->kind, 0);
-	if (op_keep(op, &end, &slot, false) && CONF(stacks) && u->stack_weight)
+	end.what = ROW_WHAT(op->kind == OP_SUBMIT ? 0 : op->call, (u32)op->kind, 0);
+	if (!op_keep(op, &end, &slot, false))
+		return 0;
+	if (CONF(stacks) && u->stack_weight)
 		submission_send_request(u, end.total, ret);
+	return 1;
+}
+
+/* The time that the operation has waited so far. */
+static __always_inline u64 op_waited(const struct op *op)
+{
+	u64 ns = 0;
+
+	for (u32 st = ST_FS + 1; st < ST_N; st++)
+		ns += op->strata[st];
+	return ns;
+}
+
+/*
+ * The request in slot @at completes, and its file is known. Its thread's waits while it executed
+ * the request are an operation of the thread, of kind submit. They are also part of the request,
+ * whose waits do not count as time of a thread. A polling thread does not show when it stops
+ * executing a request, so it has no such operation.
+ *
+ * Makes the request the operation of its waits: on no CPU, and without bios. (The order of the time
+ * in its record does not add up, so user space ignores it.) Returns the time of the waits; with 0,
+ * it changes nothing.
+ */
+GLOBAL u64 async_waits_begin(u32 at)
+{
+	struct async_op *u = CONF(submit_waits) ? async_at(at) : NULL;
+	struct op *op;
+	u64 waited;
+
+	if (!u || u->polls)
+		return 0;
+	op = &u->op;
+	waited = op->settled ? op_waited(op) - u->slept - u->helped : 0;
+	if (!waited)
+		return 0;
+	op->strata[ST_SLEEP] -= u->slept;
+	op->strata[ST_HELPER] -= u->helped;
+	u->whole.charged = op->at[AT_CHARGED];
+	u->whole.flags = op->flags;
+	u->whole.call = op->call;
+	u->whole.kind = op->kind;
+	u->whole.acts = op->acts;
+	__builtin_memcpy(u->whole.cpu, op->strata, sizeof(u->whole.cpu));
+	__builtin_memset(op->strata, 0, sizeof(u->whole.cpu));
+	op->at[AT_CHARGED] = op->start + waited;
+	op->submitted = op->own_reads = 0;
+	op->call = op->kind == OP_URING ? CALL_URING_ENTER : CONF(io_submit);
+	op->kind = op->acts = OP_SUBMIT;
+	return waited;
+}
+
+/* Makes the operation in slot @at the request again. Its thread was busy for @waited, if this
+ * thread completes it. (In an interrupt of busy_add(), one of the two times is lost.) */
+GLOBAL int async_waits_end(u32 at, u64 waited)
+{
+	struct async_op *u = CONF(submit_waits) ? async_at(at) : NULL;
+	struct task_state *t;
+	struct op *op;
+
+	if (!u)
+		return 0;
+	op = &u->op;
+	op->strata[ST_SLEEP] += u->slept;
+	op->strata[ST_HELPER] += u->helped;
+	op->at[AT_CHARGED] = u->whole.charged;
+	op->flags = u->whole.flags;
+	op->call = u->whole.call;
+	op->kind = u->whole.kind;
+	op->acts = u->whole.acts;
+	__builtin_memcpy(op->strata, u->whole.cpu, sizeof(u->whole.cpu));
+	t = CONF(busiest) ? current_lookup() : NULL;
+	if (t && t->task == u->task && record_fs_wanted(op->file.fs))
+		busy_add(t, waited);
 	return 0;
+}
+
+/* Hands the waits to op_keep(). In the program itself, because the stack has no room for another
+ * call above async_keep(). */
+static __always_inline void async_waits_keep(u32 at)
+{
+	u64 waited = CONF(submit_waits) ? async_waits_begin(at) : 0;
+
+	if (!waited)
+		return;
+	if (!async_keep(at, 0))
+		waited = 0;
+	async_waits_end(at, waited);
 }
 
 /* Ends the request in slot @at, with the result @ret. */
 static __always_inline void async_ends(u32 at, enum async_end how, long ret, u64 now)
 {
+	async_waits_keep(at);
 	/* number(): then the verifier need not follow each value of @how */
 	async_charge(at, number(how), now);
 	async_keep(at, ret);

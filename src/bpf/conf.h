@@ -286,13 +286,17 @@ struct bpf_conf {
 	unsigned long long min_ns;
 	unsigned char n_files, n_devs, n_fs; /* lengths of struct filter_lists; 0: all pass */
 	unsigned char has_dirs;              /* struct filter_lists has directories */
-	unsigned int cpus;         /* for user space: CPUs up to the last one online at the start */
-	unsigned int io_cpus;      /* CPUs whose slots are searched for a bio */
-	unsigned int async_slots;  /* slots of async_ops other than the first; a power of two */
-	unsigned int reap_rings;   /* rings whose completions are followed until a thread takes
-				    * them: REAP_RINGS, or 0; see reap.bpf.h */
-	unsigned char ring_waits;  /* waits for completions of these rings are operations */
-	unsigned int access_slots; /* slots of access_slots; a power of two; 0: no patterns */
+	unsigned int cpus;        /* for user space: CPUs up to the last one online at the start */
+	unsigned int io_cpus;     /* CPUs whose slots are searched for a bio */
+	unsigned int async_slots; /* slots of async_ops other than the first; a power of two */
+	unsigned int reap_rings;  /* rings whose completions are followed until a thread takes
+				   * them: REAP_RINGS, or 0; see reap.bpf.h */
+	unsigned char ring_waits; /* waits for completions of these rings are operations */
+	/* waits while a thread executes what it submits are operations; the number of io_submit()
+	 */
+	unsigned char submit_waits;
+	unsigned short io_submit;
+	unsigned int access_slots;       /* slots of access_slots; a power of two; 0: no patterns */
 	unsigned int access_sizes_limit; /* as op_rows_limit */
 	unsigned int io_slots_per_cpu;   /* IO_SLOTS of each CPU; a power of two */
 	unsigned int op_rows_limit; /* rows in the hash at which user space is woken to drain */

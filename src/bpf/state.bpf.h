@@ -591,14 +591,22 @@ struct async_op {
 			u8 posted; /* it is done, and its thread is to take the completion */
 		};
 	};
-	u32 position;        /* only if @posted: of the completion in its ring */
-	int ret;             /* only if @posted */
-	u64 private;         /* bi_private of its first bio; only if @polls */
-	u64 strays;          /* the last bio of its thread was not for it; only if @polls */
+	u32 position; /* only if @posted: of the completion in its ring */
+	int ret;      /* only if @posted */
+	u64 private;  /* bi_private of its first bio; only if @polls */
+	u64 strays;   /* the last bio of its thread was not for it; only if @polls */
+	/* parts of its strata: charged before its completion, but while no thread executed it */
+	u64 slept, helped;
 	u64 worker_bios;     /* number of bios that the worker submitted */
 	u64 worker_reads;    /* bytes that they read, as op.device_bytes */
 	struct done last;    /* its last finished bio; whose: 1, | DONE_READ, | DONE_EARLIER */
 	struct sent_who who; /* only with conf.op_owner */
+	/* only with conf.submit_waits, between async_waits_begin() and async_waits_end() */
+	struct {
+		u64 cpu[ST_FS + 1], charged, flags;
+		u16 call;
+		u8 kind, acts;
+	} whole;
 	/* only with conf.stacks; written as the request begins */
 	u32 stack_weight; /* the requests for which its stack stands, or 0 if none is taken */
 	u32 submission;   /* as in struct sent_stack */

@@ -137,7 +137,7 @@ GLOBAL int async_bio_throttled(u32 at)
 	if (!u || !u->queued || !u->op.file.direct)
 		return 0;
 	op_settle(&u->op, u->op.layer, u->parked);
-	op_charge(&u->op, ST_HELPER, bpf_ktime_get_ns());
+	u->helped += op_charged(&u->op, ST_HELPER, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -291,7 +291,7 @@ static __always_inline void uring_queued(u64 req)
 	} else if (u->op.stage) {
 		/* the thread going on with the request was not seen */
 		op_settle(&u->op, u->op.layer, u->parked);
-		op_charge(&u->op, ST_SLEEP, now);
+		u->slept += op_charged(&u->op, ST_SLEEP, now);
 	}
 	u->parked = now;
 	u->queued = 1;
@@ -344,6 +344,7 @@ static __always_inline void uring_completed(u64 req, u64 ctx, bool told, int res
 	if (!told)
 		res = uring_result(req);
 	if (u->op.stage && uring_learn_file(&u->op, req, res)) {
+		async_waits_keep(at);
 		/* number(): then the verifier need not follow each value */
 		async_charge(at, number(uring_how(u, req, same)), now);
 		if (CONF(reap_rings))

@@ -205,8 +205,8 @@ const struct opt filter_opts[] = {
 	  .help = "only files of this file system type" },
 	{ 0, "op", OPT_STRINGS(struct filters, op_names), .arg = "OP", .known = filter_ops,
 	  .help = "only operations of this kind, or of this system call (fdatasync, stat ...): "
-		  "read, write, open, close, fsync, copy, meta, uring, aio, getevents, fault, "
-		  "served, exec, lock; for recordings also exit, core, outside" },
+		  "read, write, open, close, fsync, copy, meta, uring, aio, getevents, submit, "
+		  "fault, served, exec, lock; for recordings also exit, core, outside" },
 	{ 0, "file", OPT_PATHS(struct filters, files), .arg = "PATH",
 	  .help = "only operations on this file, or on all files below this directory" },
 	{ 0, "min", OPT_DURATION(struct filters, min_ns), .arg = "DUR",
@@ -230,10 +230,10 @@ static int no_such_op(const char *name, struct reason *why)
 	reason_set(why, EXIT_USAGE, "no operation is called '%.40s'", name);
 	if (meant.name)
 		return reason_hint(why, "did you mean '%s'?", meant.name);
-	return reason_hint(why,
-			   "--op takes read, write, open, close, fsync, copy, meta, uring, aio, "
-			   "getevents, fault, served, exec and lock, and system calls such as "
-			   "fdatasync; for recordings also exit, core and outside");
+	return reason_hint(
+		why, "--op takes read, write, open, close, fsync, copy, meta, uring, aio, "
+		     "getevents, submit, fault, served, exec and lock, and system calls such as "
+		     "fdatasync; for recordings also exit, core and outside");
 }
 
 int filters_ops(struct filters *f, struct reason *why)
@@ -680,8 +680,8 @@ static unsigned int kinds_of_layer(enum layer layer)
 
 	switch (layer) {
 	case LAYER_SYSCALL:
-		return ~(1U << OP_URING | 1U << OP_GETEVENTS | 1U << OP_FAULT | 1U << OP_SERVED |
-			 OUTSIDE_KINDS);
+		return ~(1U << OP_URING | 1U << OP_GETEVENTS | 1U << OP_SUBMIT | 1U << OP_FAULT |
+			 1U << OP_SERVED | OUTSIDE_KINDS);
 	case LAYER_VFS:
 		return fs | 1U << OP_COPY | 1U << OP_META;
 	case LAYER_FS:
@@ -697,6 +697,11 @@ int filters_check_live(const struct filters *f, struct reason *why)
 		reason_set(why, EXIT_USAGE, "--op getevents needs uring");
 		return reason_hint(why, "a wait counts if a request that is traced completed in "
 					"it: --op uring,getevents");
+	}
+	if (f->ops & 1U << OP_SUBMIT && !(f->ops & (1U << OP_URING | 1U << OP_AIO))) {
+		reason_set(why, EXIT_USAGE, "--op submit needs uring or aio");
+		return reason_hint(why, "a wait counts if its request is traced: "
+					"--op uring,aio,submit");
 	}
 	if (!(f->ops & OUTSIDE_KINDS))
 		return 0;

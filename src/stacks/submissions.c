@@ -7,7 +7,7 @@
 
 #include <uthash.h>
 
-/* A finished request that waits for its stack. */
+/* A finished request, or a wait in its submission, that waits for its stack. */
 struct waiting_request {
 	struct waiting_request *next;
 	struct sent_stack *s; /* only SUBMITTED_BYTES of it */
@@ -35,6 +35,12 @@ static struct sent_stack *copy_of(const struct sent_stack *s, size_t len)
 	if (copy)
 		memcpy(copy, s, len);
 	return copy;
+}
+
+/* Whether @s is a request. A wait in a submission comes before its request, as part of it. */
+static bool is_request(const struct sent_stack *s)
+{
+	return s->kind != OP_SUBMIT;
 }
 
 /* Hands out the request with the stack of its submission; NULL: with reason @end. */
@@ -148,7 +154,7 @@ void submissions_request(struct submissions *m, const struct sent_stack *s)
 	}
 	if (one && one->stack) {
 		hand_out(m, s, one->stack, STACK_WHOLE);
-		if (!--one->left)
+		if (is_request(s) && !--one->left)
 			submission_end(m, one);
 		return;
 	}
@@ -175,7 +181,7 @@ void submissions_stack(struct submissions *m, const struct sent_stack *s)
 		return;
 	one->stack = copy_of(s, SUBMITTED_BYTES + s->n * sizeof(*s->frames));
 	for (const struct waiting_request *w = one->waiting; w; w = w->next)
-		waited++;
+		waited += is_request(w->s);
 	waiting_end(m, one);
 	if (!one->stack || s->submitted <= waited)
 		submission_end(m, one);

@@ -190,6 +190,16 @@ static unsigned int async_slots(unsigned int cpus)
 	return slots;
 }
 
+/* The number of io_submit() on this machine. */
+static unsigned short io_submit_number(void)
+{
+	unsigned short nr = 0;
+
+	while (nr < CALL_MAX && strcmp(syscall_names(MACHINE_OWN)(nr), "io_submit") != 0)
+		nr++;
+	return nr;
+}
+
 static void conf_set_async(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
 {
 	c->uring = plan_asked(sc) & ASK_URING && feature_uring(f);
@@ -199,6 +209,8 @@ static void conf_set_async(struct bpf_conf *c, const struct session_conf *sc, st
 	c->async_slots = async_slots(c->async ? c->cpus : 0);
 	c->reap_rings = c->uring ? REAP_RINGS : 0;
 	c->ring_waits = c->uring && sc->kinds >> OP_GETEVENTS & 1;
+	c->submit_waits = c->async && sc->kinds >> OP_SUBMIT & 1;
+	c->io_submit = io_submit_number();
 }
 
 /* The protocols whose requests @module tells of, a set of 1 << enum server_protocol. */

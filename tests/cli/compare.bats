@@ -270,7 +270,7 @@ joined() {
 	adds_up
 	json '([.one_side[] | select(.request | not) | .op] | sort | unique) ==
 			["aio write", "close", "copy", "core", "exec", "exit", "fault", "getevents", "lock", "meta", "open",
-			"outside", "served", "uring read"] and
+			"outside", "served", "submit", "uring read"] and
 		([.one_side[] | .side] | unique) == ["base"] and (.doubts | any(test("base is .* long, new")))'
 	expect 0 compare -j --op read "$tmp/all.ios" "$made/base.ios"
 	expect 0 compare --op close "$tmp/all.ios" "$made/base.ios"

@@ -320,6 +320,12 @@ man_is() {
 	says "--op exit, core and outside are for recordings" "leave out --op"
 	expect 2 record --op exit -o "$tmp/none" -D 1
 	says "--op exit, core and outside are for recordings" "leave out --op"
+	expect 2 breakdown --op getevents,aio -D 1
+	says "--op getevents needs uring" "--op uring,getevents"
+	expect 2 breakdown --op submit,getevents,read -D 1
+	says "--op getevents needs uring"
+	expect 2 breakdown --op submit,read -D 1
+	says "--op submit needs uring or aio" "--op uring,aio,submit"
 	for command in breakdown record "top -j"; do
 		# shellcheck disable=SC2086 # words
 		expect 2 $command --all-faults --op read -D 1

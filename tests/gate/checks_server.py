@@ -26,7 +26,7 @@ import tool
 from checks_record import Record, report
 from checks_serve import Metrics, Serve
 from harness import Broken, Gate, Skip, patience, suite
-from tool import Trace, ask_doctor
+from tool import Trace, ask_doctor, is_missing
 
 import capture  # which tool.py has put into the path
 
@@ -125,6 +125,27 @@ def compare_cold(gate: Gate, name: str, trace: Trace, fs: str) -> None:
     gate.check(f"{name}.cache", waited and all(r["cache"] in ("miss", "readahead") for r in waited),
                found=" ".join(sorted({str(r["cache"]) for r in waited})))
     gate.check(f"{name}.device", all(r["device_bytes"] is r["amplification"] is None for r in rows))
+
+
+@suite("server.submit")
+def submitted(gate: Gate) -> None:
+    """A direct read of FUSE blocks io_uring_enter(), and a buffered one io_submit(), no matter how many requests are in
+    flight: the time of threads has all waits, once. The thread lives no longer than fio's job."""
+    daemon, reads = Fuser(gate, "sleep"), 101
+    need_hooks("FUSE")
+    for engine, direct, missing in (("io_uring", 1, "uring"), ("libaio", 0, "aio")):
+        if is_missing(missing):
+            continue  # without requests as operations, these are calls
+        gate.prefix = f"server.submit.{engine}."
+        with Trace("--comm", "fio", "--fs", "fuse") as trace:
+            job = oracles.fio(f"--filename={daemon.file}", "--size=16m", "--rw=randread", "--bs=4k", "--iodepth=4",
+                              f"--direct={direct}", "--invalidate=1", f"--ioengine={engine}",
+                              f"--number_ios={reads}")["read"]
+        row, = trace.rows("ops", op="submit")
+        gate.check("count", row["count"] == job["total_ios"] == reads, ours=row["count"], fio=job["total_ios"])
+        gate.check("server", row["strata"]["server"] >= reads * DELAY_MS * MS, **row["strata"])
+        gate.check("threads", row["total_ns"] <= trace.json["thread_ns"] <= (job["runtime"] + 10) * MS,
+                   ours_ms=trace.json["thread_ns"] / MS, submit_ms=row["total_ns"] / MS, fio_ms=job["runtime"])
 
 
 def daemon_time(trace: Trace, daemon: Fuser) -> dict[str, Any]:

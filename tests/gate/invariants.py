@@ -49,7 +49,7 @@ def _histogram(row: Json, total: int, where: str) -> None:
 
 
 WITHOUT_VFS = ("close", "meta", "uring", "aio", "fault", "served", "exec", "lock",
-               "exit", "core", "outside", "getevents")
+               "exit", "core", "outside", "getevents", "submit")
 
 
 def _null_or_not(name: str, ns: int | None, missing: list[str], op: str) -> bool:

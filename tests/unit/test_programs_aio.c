@@ -240,6 +240,34 @@ static void test_buffered(void **state)
 	is_over();
 }
 
+/* A buffered read is done in io_submit(), and its thread waits for the bio: these waits are an
+ * operation of the thread. */
+static void test_waits_in_submission(void **state)
+{
+	(void)state;
+	start();
+	conf.waits = conf.submit_waits = 1;
+	aio_in(&a);
+	tick(2);
+	q(&io[0], REQ_OP_READ);
+	g(&io[0]);
+	EVENT(on_rq_issue, &io[0].rq);
+	switch_to(&idle[1], true);
+	tick(3);
+	completes_for(&io[0].rq, SIZE, &task);
+	tick(5);
+	aio_out(&a, 0);
+	assert_int_equal(ops_counted(OP_SUBMIT, NULL).count, 0);
+	aio_ends(&a, SIZE);
+	assert_ops(OP_SUBMIT, 1, 55, STRATA([ST_DEVICE] = 3, [ST_COMPLETE] = 23, [ST_RUNQ] = 29));
+	assert_ops(OP_AIO, 1, 62,
+		   STRATA([ST_SYSCALL] = 7, [ST_DEVICE] = 3, [ST_COMPLETE] = 23, [ST_RUNQ] = 29));
+	assert_int_equal(ops_counted(OP_AIO, NULL).device_bytes, SIZE);
+	assert_int_equal(ops_counted(OP_SUBMIT, NULL).device_bytes, 0);
+	assert_int_equal(ops_counted(OP_SUBMIT, NULL).bytes, 0);
+	is_over();
+}
+
 /* A buffered read of a thread that has polled a ring of io_uring before. */
 static void test_buffered_after_polls(void **state)
 {
@@ -665,6 +693,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_direct),
 		cmocka_unit_test(test_buffered),
+		cmocka_unit_test(test_waits_in_submission),
 		cmocka_unit_test(test_buffered_after_polls),
 		cmocka_unit_test(test_later),
 		cmocka_unit_test(test_server),

@@ -217,12 +217,17 @@ static void test_file_system(void **state)
 	is_over();
 }
 
-static u64 fs_of_row(void)
+static struct row_slot row_of(u32 kind)
 {
 	for (int i = 0; i < ROW_SLOTS; i++)
-		if (WHAT_OP(live.rows[i].what) == OP_URING)
-			return live.rows[i].fs;
-	return 0;
+		if (WHAT_OP(live.rows[i].what) == kind)
+			return live.rows[i];
+	return (struct row_slot){};
+}
+
+static u64 fs_of_row(void)
+{
+	return row_of(OP_URING).fs;
 }
 
 static void one(struct io_kiocb *r, int res)
@@ -2893,6 +2898,194 @@ static void test_sent(void **state)
 	assert_int_equal(newest_sent()->kind, OP_URING);
 }
 
+static void starts_with_waits(void)
+{
+	start();
+	conf.waits = conf.submit_waits = 1;
+}
+
+/* The thread executes @r, and waits meanwhile: 7 on the CPU, 11 asleep, 13 for a CPU, 17 on it. */
+static void waits_in_submission(struct io_kiocb *r)
+{
+	uring_submit(r);
+	tick(7);
+	switch_to(&idle[1], true);
+	tick(11);
+	cpu_is(2, &idle[2]);
+	wake(&task);
+	cpu_is(1, &idle[1]);
+	tick(13);
+	switch_to(&task, false);
+	tick(17);
+}
+
+/* The waits alone are a separate operation, with the file of the request. */
+static void assert_waits(u32 n)
+{
+	struct op_sums s = ops_counted(OP_SUBMIT, NULL);
+
+	assert_ops(OP_SUBMIT, n, 24, STRATA([ST_SLEEP] = n * 11, [ST_RUNQ] = n * 13));
+	assert_int_equal(s.bytes + s.device_bytes + s.errors, 0);
+	assert_int_equal(WHAT_CALL(row_of(OP_SUBMIT).what), 0);
+	assert_true(row_of(OP_SUBMIT).fs == (u64)&file.type);
+}
+
+static void test_waits_in_submission(void **state)
+{
+	(void)state;
+	starts_with_waits();
+	waits_in_submission(&a);
+	q(&io[0], REQ_OP_READ);
+	uring_wait(&ring_ctx);
+	assert_int_equal(ops_counted(OP_SUBMIT, NULL).count, 0);
+	tick(19);
+	uring_complete(&a, SIZE);
+	assert_ops(OP_URING, 1, 67,
+		   STRATA([ST_SYSCALL] = 24, [ST_SLEEP] = 11 + 19, [ST_RUNQ] = 13));
+	assert_waits(1);
+	assert_int_equal(ops_counted(OP_URING, NULL).device_bytes, SIZE);
+	g(&io[0]);
+	d(&io[0]);
+	done(&io[0], SIZE);
+	/* and of a request that is done before the call ends */
+	waits_in_submission(&a);
+	uring_complete(&a, SIZE);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 2);
+	assert_waits(2);
+	/* a request without waits has none */
+	uring_submit(&a);
+	tick(7);
+	uring_complete(&a, SIZE);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 3);
+	assert_waits(2);
+	/* likewise if nobody asked, or it is not known when a polling thread stops executing */
+	conf.submit_waits = 0;
+	waits_in_submission(&a);
+	uring_complete(&a, SIZE);
+	conf.submit_waits = 1;
+	ring_ctx.flags = IORING_SETUP_IOPOLL;
+	waits_in_submission(&a);
+	uring_complete(&a, SIZE);
+	assert_waits(2);
+	is_over();
+}
+
+/* What comes after the thread has left the request to a worker is not a wait of the thread. */
+static void test_waits_then_leaves_to_worker(void **state)
+{
+	(void)state;
+	starts_with_waits();
+	worker_starts();
+	waits_in_submission(&a);
+	uring_queue(&a);
+	tick(19);
+	worker_takes(&a);
+	worker_reads();
+	uring_complete(&a, SIZE);
+	assert_waits(1);
+	assert_ops(OP_URING, 1, 95,
+		   STRATA([ST_SYSCALL] = 24, [ST_HELPER] = 19 + 2, [ST_SLEEP] = 11, [ST_QUEUE] = 3,
+			  [ST_DEVICE] = 5, [ST_COMPLETE] = 7, [ST_RUNQ] = 13 + 11));
+	/* nor is the time in which the thread turned to something else */
+	starts_with_waits();
+	waits_in_submission(&a);
+	uring_wait(&ring_ctx);
+	tick(23);
+	uring_queue(&a);
+	tick(29);
+	uring_complete(&a, SIZE);
+	assert_waits(1);
+	assert_ops(
+		OP_URING, 1, 100,
+		STRATA([ST_SYSCALL] = 24, [ST_SLEEP] = 11 + 23, [ST_RUNQ] = 13, [ST_HELPER] = 29));
+	is_over();
+}
+
+/* The worker's bio is held back, which is known to be the helper's time before the end. */
+static void test_waits_then_worker_throttled(void **state)
+{
+	(void)state;
+	starts_with_waits();
+	file.f.f_flags = O_DIRECT;
+	worker_starts();
+	waits_in_submission(&a);
+	uring_queue(&a);
+	tick(19);
+	worker_takes(&a);
+	tick(2);
+	throttled(&io[0]);
+	assert_int_equal(async_at(async_index((u64)&a))->op.strata[ST_HELPER], 21);
+	tick(3);
+	uring_complete(&a, SIZE);
+	assert_waits(1);
+	assert_int_equal(ops_counted(OP_URING, NULL).total_ns, 48 + 24);
+}
+
+/* The thread was busy with the wait, if it ends the request itself. */
+static void test_busy_with_waits(void **state)
+{
+	(void)state;
+	starts_with_waits();
+	conf.busiest = 1;
+	waits_in_submission(&a);
+	uring_complete(&a, SIZE);
+	assert_int_equal(current_lookup()->io_ns, 24);
+	waits_in_submission(&a);
+	uring_wait(&ring_ctx);
+	cpu_is(2, &leader);
+	uring_complete(&a, SIZE);
+	cpu_is(1, &task);
+	assert_int_equal(current_lookup()->io_ns, 24);
+	assert_waits(2);
+}
+
+/* The record before the newest. */
+static const struct slow_op *record_before(void)
+{
+	struct message *newest = messages;
+	const struct slow_op *r;
+
+	messages = messages->next;
+	r = newest_record();
+	messages = newest;
+	return r;
+}
+
+/* Records of the wait and of its request: both begin with the request, which has all of the time,
+ * and the order of the time. */
+static void test_record_of_waits(void **state)
+{
+	const struct slow_op *r;
+
+	(void)state;
+	starts_with_waits();
+	conf.records = conf.segments = 1;
+	uring_submit(&a);
+	q(&io[0], REQ_OP_READ);
+	uring_complete(&a, SIZE); /* the slot has a list of segments from here on */
+	waits_in_submission(&a);
+	q(&io[0], REQ_OP_READ);
+	uring_wait(&ring_ctx);
+	uring_complete(&a, SIZE);
+	r = record_before();
+	assert_int_equal(r->kind, OP_SUBMIT);
+	assert_int_equal(r->call, CALL_URING_ENTER);
+	assert_int_equal(r->start_ns, machine.now - 48);
+	assert_int_equal(r->total_ns, 24);
+	assert_int_equal(r->strata[ST_SLEEP], 11);
+	assert_int_equal(r->n_requests + r->device_bytes + r->ret, 0);
+	assert_false(r->has_segments);
+	assert_int_equal(r->who.tid, 1103);
+	r = newest_record();
+	assert_int_equal(r->kind, OP_URING);
+	assert_int_equal(r->call, CALL_URING | READ);
+	assert_int_equal(r->total_ns, 48);
+	assert_int_equal(r->n_requests, 1);
+	assert_int_equal(r->device_bytes, SIZE);
+	assert_int_equal(r->ret, SIZE);
+	assert_true(r->has_segments);
+}
+
 static int throttled_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -2917,6 +3110,19 @@ static int throttled_tests(void)
 		cmocka_unit_test(test_throttled_noted),
 		cmocka_unit_test(test_throttled_many),
 		cmocka_unit_test(test_throttled_before),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+static int submission_tests(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_waits_in_submission),
+		cmocka_unit_test(test_waits_then_leaves_to_worker),
+		cmocka_unit_test(test_waits_then_worker_throttled),
+		cmocka_unit_test(test_busy_with_waits),
+		cmocka_unit_test(test_record_of_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
@@ -2998,5 +3204,5 @@ int main(void)
 		cmocka_unit_test(test_sent),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL) + throttled_tests();
+	return cmocka_run_group_tests(tests, NULL, NULL) + throttled_tests() + submission_tests();
 }

@@ -117,6 +117,34 @@ static void test_request_first(void **state)
 	submissions_done(&m);
 }
 
+/* The wait in a submission comes before its request, with the same number, and is none of the
+ * requests that the call has submitted. */
+static void test_waits(void **state)
+{
+	struct sent_stack wait = { .what = SENT_SUBMITTED,
+				   .kind = OP_SUBMIT,
+				   .who.tid = 31,
+				   .submission = 5,
+				   .start_ns = 90 };
+	struct submissions m = begin();
+
+	(void)state;
+	submissions_request(&m, &wait);
+	request(&m, 31, 5, 90);
+	stack(&m, 31, 5, 100, 2);
+	assert_int_equal(handed_out, 2);
+	assert_int_equal(m.n, 1);
+	submissions_request(&m, &wait);
+	assert_int_equal(handed_out, 3);
+	assert_int_equal(last.kind, OP_SUBMIT);
+	assert_int_equal(last.frames[0], 5);
+	assert_int_equal(m.n, 1);
+	request(&m, 31, 5, 91);
+	assert_handed_out(4, 31, 5);
+	assert_int_equal(m.n, 0);
+	submissions_done(&m);
+}
+
 /* What still waits is told; a stack that has come stays. */
 static void test_flush(void **state)
 {
@@ -221,6 +249,7 @@ int main(void)
 		cmocka_unit_test(test_stack_first), cmocka_unit_test(test_request_first),
 		cmocka_unit_test(test_flush),       cmocka_unit_test(test_other_thread),
 		cmocka_unit_test(test_call_end),    cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
