@@ -178,6 +178,8 @@ static __always_inline struct task_state *task_create(u64 task)
 		t->busy = 0;
 		t->io_ns = 0;
 		t->ring_entered = t->rings = t->interrupted = 0;
+		if (CONF(stacks)) /* a former owner may have ended in its call */
+			t->submits = 0;
 		if (CONF(segments) && !t->op.segments)
 			t->op.segments = slot + 1;
 		task_set_id(t);

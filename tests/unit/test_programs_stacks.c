@@ -694,6 +694,20 @@ static void test_submitted(void **state)
 	assert_int_equal(current_lookup()->submits, 0xffff);
 }
 
+/* A thread is killed in its call. The next thread with its state has submitted nothing yet. */
+static void test_submitted_and_killed(void **state)
+{
+	(void)state;
+	starts_uring();
+	sys_enter(URING_ENTER, 5, 1, 0, 0);
+	uring_submit(&requests[0]);
+	assert_int_equal(current_lookup()->submits, 1);
+	EVENT(on_exit, &task.t);
+	assert_null(current_lookup());
+	submits(1);
+	assert_int_equal(last_submission(1)->submitted, 1);
+}
+
 /* A wait for completions in the same call has the same stack, which comes once. */
 static void test_submitted_and_awaited(void **state)
 {
@@ -866,6 +880,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_drawn, machine_stop),
 		cmocka_unit_test_teardown(test_fault, machine_stop),
 		cmocka_unit_test_teardown(test_submitted, machine_stop),
+		cmocka_unit_test_teardown(test_submitted_and_killed, machine_stop),
 		cmocka_unit_test_teardown(test_submitted_and_awaited, machine_stop),
 		cmocka_unit_test_teardown(test_submitted_and_goes_on, machine_stop),
 		cmocka_unit_test_teardown(test_submitted_drawn, machine_stop),
