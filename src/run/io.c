@@ -28,6 +28,7 @@ static void conf_fill(struct io_run *io)
 	struct session_conf *conf = &io->conf;
 
 	conf->lists = io->run.lists;
+	conf->file_names = f->files.at;
 	conf->min_ns = f->min_ns;
 	conf->kinds = f->ops ? f->ops : ~0U;
 	conf->only = f->only;

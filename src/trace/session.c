@@ -494,6 +494,9 @@ static int session_start(struct session *s, struct reason *why)
 	if (state_layout_init(&s->layout, s->trace->obj, &conf))
 		return reason_set(why, EXIT_FAILED,
 				  "cannot find the states of threads in the BPF programs");
+	s->layout.files = s->conf.lists.files;
+	s->layout.file_names = s->conf.file_names;
+	s->layout.n_files = s->conf.lists.n_files;
 	if (s->conf.stacks && (stacks_check(s->trace, why) ||
 			       unwind_open(&s->unwind, s->trace, &s->drain.grace, why)))
 		return -1;

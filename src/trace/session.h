@@ -57,6 +57,7 @@ struct session_conf {
 	bool children; /* trace also the descendants of lists.pids, living and to come */
 	uint64_t min_ns;
 	struct filter_lists lists;
+	const char *const *file_names; /* those of lists.files, as the user typed them */
 	/* called when the maps are there, before a program runs; returns 0, or -1 with @why */
 	int (*prepare)(struct session *s, void *arg, struct reason *why);
 	void *prepare_arg;

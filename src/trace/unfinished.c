@@ -389,18 +389,31 @@ static void file_read(const struct state_layout *l, const char *task, struct unf
 	op->by[1] = u64_at(task, l->ino);
 }
 
-/* Sets the path of the operation's file. If memory runs out, the operation has no path. */
+/* The name that the user gave to the operation's file, or NULL if there is none. */
+static const char *user_name(const struct state_layout *l, const struct unfinished *op)
+{
+	for (size_t i = 0; i < l->n_files; i++)
+		if (l->files[i].ino == op->by[1] && l->files[i].dev == FILE_KEY_DEV(op->by[0]))
+			return l->file_names[i];
+	return NULL;
+}
+
+/* Sets the path of the operation's file: that of its row, else the user's. If memory runs out, the
+ * operation has no path. */
 static void file_name(const struct state_layout *l, const struct snapshot *sn,
 		      struct unfinished *op)
 {
 	static const struct file_name none = { .nameless = 1 };
 	struct path_file file = { FILE_KEY_DEV(op->by[0]), op->by[1], &none };
+	const char *named;
 
 	for (size_t i = 0; l->has_names && i < sn->n_ops && op->by[1] && !op->file; i++)
 		if (!memcmp(sn->ops[i].key.by, op->by, sizeof(op->by)) && sn->ops[i].by)
 			op->file = strdup(sn->ops[i].by);
-	if (op->by[1] && !op->file)
-		op->file = path_full(&file);
+	if (op->by[1] && !op->file) {
+		named = user_name(l, op);
+		op->file = named ? strdup(named) : path_full(&file);
+	}
 }
 
 static int older_first(const void *a, const void *b)

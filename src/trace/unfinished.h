@@ -38,6 +38,10 @@ struct state_layout {
 	int io_hash;    /* map with the states of bios without a slot in ios */
 	bool has_file;  /* this run sets dev, ino and mode */
 	bool has_names; /* this run also sets generation, and has rows by file */
+	/* the files that the user named, and their names */
+	const struct filter_file *files;
+	const char *const *file_names;
+	size_t n_files;
 };
 
 /* Fills in @l from the BTF of @obj. @obj is loaded and configured by @conf. Returns 0, or -ENOENT

@@ -335,6 +335,32 @@ static void files_are_named_as_in_rows(void **state)
 	assert_null(sn.unfinished[3].file);
 }
 
+/* Without a row, a file has the name that the user gave it, or device and inode. */
+static void files_have_the_names_of_users(void **state)
+{
+	static const struct filter_file files[] = {
+		{ .dev = 8 << 20 | 2, .ino = 23 },
+		{ .dev = 8 << 20 | 1, .ino = 29 },
+		{ .dev = 8 << 20 | 1, .ino = 23 },
+	};
+	static const char *const names[] = { "/other/disk", "/other/inode", "its/name" };
+
+	(void)state;
+	layout.has_file = true;
+	for (int i = 0; i < 2; i++) {
+		bss.tasks[i] = reading(10 + i, 11 + i);
+		bss.tasks[i].dev = 8 << 20 | 1;
+		bss.tasks[i].mode = S_IFREG;
+		bss.tasks[i].ino = 23 + 8 * i;
+	}
+	layout.files = files;
+	layout.file_names = names;
+	layout.n_files = 3;
+	read_them(0);
+	assert_string_equal(sn.unfinished[0].file, "its/name");
+	assert_string_equal(sn.unfinished[1].file, "<8:1>/inode 31");
+}
+
 /* Requests that no thread executes, with the thread that submitted them; a fault, and a request
  * that is executed, are only known to be I/O by what they have done. */
 static void requests_and_faults(void **state)
@@ -457,6 +483,7 @@ int main(void)
 		TEST(frozen_file_systems_are_told),
 		TEST(a_thread_that_is_gone_has_none),
 		TEST(files_are_named_as_in_rows),
+		TEST(files_have_the_names_of_users),
 		TEST(the_oldest_comes_first),
 		TEST(files_are_named_as_in_rows),
 		TEST(calls_without_a_file),
