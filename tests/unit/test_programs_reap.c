@@ -621,6 +621,31 @@ static void test_lists_overlap(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
+/* A thread waits for its ring. Another ring has the place of the completion that ends the wait: its
+ * file says nothing about the wait. */
+static void test_waits_for_place_of_another(void **state)
+{
+	struct io_rings seconds = {};
+	struct io_ring_ctx second = { .rings = &seconds };
+
+	(void)state;
+	start(true);
+	conf.reap_rings = 2;
+	conf.waits = conf.ring_waits = 1;
+	b.ctx = &second;
+	many_complete(&a, ASYNC_SLOTS / REAP_RINGS + 1);
+	assert_int_equal(ops_counted(OP_GETEVENTS, NULL).count, 0);
+	cpu_is(2, &other);
+	submit(&b);
+	uring_wait(&second);
+	tick(13);
+	completes(&b);
+	sys_exit(1);
+	assert_int_equal(live.unreaped, 1);
+	assert_int_equal(ops_counted(OP_GETEVENTS, NULL).count, 1);
+	assert_int_equal(fs_of_row(OP_GETEVENTS), FS_UNKNOWN);
+}
+
 /* In a ring with completions of 16 and 32 bytes, one of 32 bytes takes two places. */
 static void test_completions_of_two_sizes(void **state)
 {
@@ -668,6 +693,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_tail_counted_twice, machine_stop),
 		cmocka_unit_test_teardown(test_completions_of_two_sizes, machine_stop),
 		cmocka_unit_test_teardown(test_lists_overlap, machine_stop),
+		cmocka_unit_test_teardown(test_waits_for_place_of_another, machine_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
