@@ -303,12 +303,49 @@ static void disks_have_the_time_of_their_requests(void **state)
 	assert_null(sn.disks);
 }
 
+/* Scales counts, but those of the @longest longest values, to @n in all. */
+static void assert_scaled(const uint64_t counts[4], uint64_t n, uint64_t longest,
+			  const uint64_t wanted[4])
+{
+	struct hist_bin bins[4] = {};
+	struct hist h = { .bins = bins, .n = 4, .cap = 4 };
+	uint64_t got[4] = {}, all = 0;
+
+	for (unsigned int i = 0; i < 4; i++)
+		bins[i] = (struct hist_bin){ .bucket = i, .count = counts[i] };
+	hist_scale(&h, n, longest);
+	for (unsigned int i = 0; i < h.n; i++) {
+		assert_true(bins[i].count);
+		got[bins[i].bucket] = bins[i].count;
+		all += bins[i].count;
+	}
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(got[i], wanted[i]);
+	assert_int_equal(all, n);
+}
+
+#define COUNTS(...) ((const uint64_t[4]){ __VA_ARGS__ })
+
+/* The part that rounding takes from a bucket goes on to the next one, so no value is lost. */
+static void scaled_counts_are_rounded_to_the_whole(void **state)
+{
+	(void)state;
+	assert_scaled(COUNTS(3, 3, 3), 10, 0, COUNTS(3, 4, 3));
+	assert_scaled(COUNTS(3, 3, 3), 8, 0, COUNTS(3, 2, 3));
+	assert_scaled(COUNTS(1, 1, 1, 1), 2, 0, COUNTS(1, 0, 1, 0));
+	assert_scaled(COUNTS(1, 1, 1, 1), 1, 0, COUNTS(0, 1, 0, 0));
+	assert_scaled(COUNTS(1, 1, 1, 1), 4, 0, COUNTS(1, 1, 1, 1));
+	assert_scaled(COUNTS(3, 3, 2), 9, 4, COUNTS(4, 3, 2));
+	assert_scaled(COUNTS(3, 3, 2), 4, 4, COUNTS(0, 2, 2));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(percentiles_are_within_a_bucket),
 		cmocka_unit_test(each_kind_of_loss_has_its_words),
 		cmocka_unit_test(histogram_keeps_its_bins_in_order),
+		cmocka_unit_test(scaled_counts_are_rounded_to_the_whole),
 		cmocka_unit_test(bins_count_beyond_32_bits),
 		cmocka_unit_test(percentile_of_a_thousand_is_not_off_by_one),
 		cmocka_unit_test(percentile_of_very_many),
