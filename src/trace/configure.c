@@ -12,6 +12,7 @@
 #include "trace/feature.h"
 #include "trace/feature_types.h"
 #include "trace/kallsyms.h"
+#include "trace/load.h"
 #include "trace/maps.h"
 #include "trace/plan.h"
 #include "trace/session.h"
@@ -449,6 +450,9 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	conf_set_requests(c, sc);
 	conf_set_patterns(c, sc);
 	conf_set_files(c, sc, f);
+	/* rows, names of files and lanes together are too much for the verifier of 5.10 */
+	if (!c->uncounted && c->file_details && !load_bears_functions(f))
+		c->lane_mask = 0;
 	if (plan_asked(sc) & ASK_SERVERS)
 		conf_set_servers(&c->at, f);
 	if (c->async)

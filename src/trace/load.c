@@ -288,15 +288,7 @@ bool load_has_fix(const struct utsname *uts)
 	return patch >= 36;
 }
 
-/*
- * Whether the kernel can safely run programs that call functions.
- *
- * For the main function of such a program, kernels before 6.4 may search the wrong one of two
- * entries for a fault's fix-up. They find no table there and crash (kernel commit 0108a4e9f358,
- * "bpf: ensure main program has an extable"). The tracepoint block_io_done, looked up here, came in
- * 6.5. 6.1.36 has the fix, 5.10 does not; whether 5.15 has it is not known.
- */
-static bool bears_functions(struct feature *f)
+bool load_bears_functions(struct feature *f)
 {
 	struct utsname uts;
 
@@ -414,7 +406,7 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 	}
 	loading = (struct loading){ .feat = f };
 	types = core_file_open();
-	loading.obj = load_open(bears_functions(f), types);
+	loading.obj = load_open(load_bears_functions(f), types);
 	if (loading.obj && types && core_file_write(f, loading.obj->obj)) {
 		trace_bpf__destroy(loading.obj);
 		loading.obj = NULL;

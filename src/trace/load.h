@@ -30,6 +30,16 @@ struct trace_bpf *load_open(bool functions, const char *types);
  * release at 6.1.0, by Debian's version. */
 bool load_has_fix(const struct utsname *uts);
 
+/*
+ * Whether the kernel can safely run programs that call functions.
+ *
+ * For the main function of such a program, kernels before 6.4 may search the wrong one of two
+ * entries for a fault's fix-up. They find no table there and crash (kernel commit 0108a4e9f358,
+ * "bpf: ensure main program has an extable"). The tracepoint block_io_done, looked up here, came in
+ * 6.5. 6.1.36 has the fix, 5.10 does not; whether 5.15 has it is not known.
+ */
+bool load_bears_functions(struct feature *f);
+
 /* Fills in the blanks of CONF() in @n instructions of a program: BLANK_CONF(). */
 void load_settings_fill(struct bpf_insn *insns, size_t n, const struct bpf_conf *conf);
 

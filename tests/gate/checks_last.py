@@ -93,6 +93,8 @@ def compare_refused(gate: Gate, name: str, trace: tool.Trace) -> None:
 def verified(gate: Gate) -> None:
     """How many instructions the verifier walks: most of the time from the start to "tracing". Where
     it cannot tell states apart that differ, that doubles with each branch."""
+    with Record(machine.scratch(gate.kept) / "rows.ios", "-j", "--breakdown", "--by", "file") as trace:
+        compare_refused(gate, "record.by-file.refused", trace)
     if machine.release() < (5, 16):
         raise Skip("before 5.16 the kernel does not tell")
     breakdown, record = max_verified()
