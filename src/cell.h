@@ -438,7 +438,7 @@ static const unsigned char io_errnos[IO_ERRNOS] = {
 };
 
 /* Whether offset and length of an operation of @kind are a range of its file. Those of a file lock
- * are the arguments of its call. Those of a wait in a submission are the request's, which counts
+ * are the arguments of its call. A wait in a submission has those of its request, which counts
  * them. */
 static inline __attribute__((always_inline)) int op_has_range(unsigned int kind)
 {

@@ -37,7 +37,7 @@ enum {
 struct series_cell {
 	uint64_t count, errors, bytes;
 	uint64_t samples; /* stacks from which the count is estimated, or 0 if it was counted */
-	uint64_t certain; /* of them, those that had to be taken: each is one operation */
+	uint64_t certain; /* stacks that had to be taken: each is one operation */
 	uint64_t total_ns;
 	uint64_t strata[ST_N]; /* add up to total_ns; of requests tag, queue and device */
 	uint64_t beside; /* of operations: requests submitted by them; of requests: bios merged into

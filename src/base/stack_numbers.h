@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * stack_numbers.h - numbers of operations, from user stacks of which some were drawn. An operation
- * is drawn with the probability total / threshold, or is certain to be taken if that is 1 or more.
+ * is drawn with the probability total / threshold, or is certain to be taken if this is 1 or
+ * more.
  */
 #ifndef IOSTRATA_BASE_STACK_NUMBERS_H
 #define IOSTRATA_BASE_STACK_NUMBERS_H
@@ -16,7 +17,7 @@ double stack_stands_for(uint64_t threshold_ns, uint64_t total_ns);
 /* @x, rounded up or down so that the mean of many is @x. @carry has what was rounded so far. */
 uint64_t stack_whole(double x, double *carry);
 
-/* @n of an operation, for @scale times as many. */
+/* Returns @n times @scale, at most 10^15. */
 uint64_t stack_times(uint64_t n, double scale);
 
 /* The operations of one kind on one file system type: those in a row, or all that were counted. */
@@ -24,10 +25,10 @@ struct stack_number {
 	unsigned long long fs;
 	unsigned int kind;
 	uint64_t n;
-	/* of a row, whose .n is estimated from its stacks */
-	uint64_t certain; /* of .n, those whose stack had to be taken */
+	/* only in rows, whose .n is estimated from their stacks */
+	uint64_t certain; /* operations in .n whose stack had to be taken */
 	const char *caller;
-	void *row; /* for who calls this */
+	void *row; /* for the caller */
 };
 
 /*

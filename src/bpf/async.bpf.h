@@ -444,7 +444,7 @@ GLOBAL int async_waits_end(u32 at, u64 waited)
 	op->kind = u->whole.kind;
 	op->acts = u->whole.acts;
 	__builtin_memcpy(op->strata, u->whole.cpu, sizeof(u->whole.cpu));
-	t = CONF(busiest) ? current_lookup() : NULL;
+	t = CONF(busiest) && waited ? current_lookup() : NULL;
 	if (t && t->task == u->task && record_fs_wanted(op->file.fs))
 		busy_add(t, waited);
 	return 0;

@@ -14,7 +14,7 @@ static __always_inline bool task_connects(struct task_struct *task)
 {
 	u64 at = 0;
 
-	if (!(task_state_bits(task) & TASK_INTERRUPTIBLE))
+	if (!sites_are_known() || !(task_state_bits(task) & TASK_INTERRUPTIBLE))
 		return false;
 	bpf_get_task_stack(task, &at, sizeof(at), 0);
 	return site_find(at) == SITE_CONNECT;

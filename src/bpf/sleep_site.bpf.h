@@ -5,7 +5,8 @@
  *
  * The kernel names the function when a thread first sleeps there, so user space need not read all
  * symbols of the kernel at the start. A name takes some thousand instructions, so the answer is
- * kept. It stays true: none of these functions belongs to a module.
+ * kept. It stays true, because a function of a module has the module after its name, and is
+ * none of these.
  *
  * Writers: any CPU, one number at a time. CPUs that learn the same address write the same.
  */
@@ -20,6 +21,12 @@ enum { SITE_ANSWERS = 256, SITE_SHIFT = 48 };
 
 /* The lower 48 bits of an address, with its site's conf.sleep_sites.who above. */
 static u64 site_answers[SITE_ANSWERS] SEC(MORE_VARIABLES);
+
+/* Whether a function can be found: by its name, or by its code, which connect()'s site has then. */
+static __always_inline bool sites_are_known(void)
+{
+	return CONF(names_functions) || CONF_AT(sleep_sites, 0).from;
+}
 
 /* 0 if the site @i is the function @name or, where programs cannot name functions, has the code
  * before @at. */
@@ -52,7 +59,8 @@ static __always_inline u64 site_of(u64 at, const u64 name[FUNCTION_WORDS])
 /* The site whose function returns to @at: sleep_site.who, or 0. */
 GLOBAL int site_find(u64 at)
 {
-	u64 *answer = &site_answers[at / 4 % SITE_ANSWERS], known = *answer;
+	volatile u64 *answer = &site_answers[at / 4 % SITE_ANSWERS];
+	u64 known = *answer;
 	u64 name[FUNCTION_WORDS] = {};
 	u64 who;
 
@@ -61,7 +69,8 @@ GLOBAL int site_find(u64 at)
 	if (CONF(names_functions) && function_name(at - 1, name, sizeof(name)) < 0)
 		return 0;
 	who = site_of(at, name);
-	*answer = who << SITE_SHIFT | at << (64 - SITE_SHIFT) >> (64 - SITE_SHIFT);
+	if (CONF(names_functions))
+		*answer = who << SITE_SHIFT | at << (64 - SITE_SHIFT) >> (64 - SITE_SHIFT);
 	return who;
 }
 

@@ -356,7 +356,8 @@ static int copy_add(struct replay *r, struct replay_rows *of, const struct recor
 	return 0;
 }
 
-/* Adds the longest wait of @op for somebody else. Returns 0 or -ENOMEM. */
+/* Adds the longest wait of @op for somebody else. A wait in a submission is part of its request,
+ * whose record has it, too. Returns 0 or -ENOMEM. */
 static int who_add(struct replay *r, struct replay_rows *of, const struct recording *rec,
 		   const struct stored_op *op)
 {
@@ -370,7 +371,7 @@ static int who_add(struct replay *r, struct replay_rows *of, const struct record
 	const struct who_sums sums = { 1, op->who_ns, op->who_ns };
 	struct who_row *row;
 
-	if (!op->who || op->who >= WHO_N || r->conf.layer != LAYER_OPS)
+	if (!op->who || op->who >= WHO_N || op->kind == OP_SUBMIT || r->conf.layer != LAYER_OPS)
 		return 0;
 	if (limited)
 		key.cgroup = t->cgroup;

@@ -16,6 +16,7 @@
 
 #include "base/names.h"
 #include "base/reason.h"
+#include "base/stack_numbers.h"
 #include "base/stacks.h"
 #include "base/text.h"
 #include "capture/recording.h"
@@ -159,18 +160,15 @@ static struct sample *sample_of(struct profile *p, const struct stored_event *ev
 static int sample_add(struct profile *p, const struct stored_event *ev)
 {
 	uint64_t total = stored_op_total(&ev->op);
+	double scale = stack_stands_for(ev->threshold_ns, total);
 	struct sample *s;
-	double scale = 1;
 
 	if (ev->op.kind >= OP_N || !(STACK_KINDS >> ev->op.kind & 1))
 		return 0;
 	s = sample_of(p, ev);
 	if (!s)
 		return -ENOMEM;
-	if (ev->threshold_ns > total && total) {
-		scale = (double)ev->threshold_ns / total;
-		p->counts->is_estimated = true;
-	}
+	p->counts->is_estimated |= scale > 1;
 	p->counts->stacks++;
 	s->count += scale;
 	for (int st = 0; st < ST_N; st++) {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* Whether @place is a regular file with content. The kernel's own files are none: one of procfs is
+/* Whether @place is a regular file with content. Files of procfs and sysfs are none: one is
  * regular, but reading it takes messages of the kernel away, or has no end. Most say that they have
  * 0 bytes. */
 static bool is_regular(int place)

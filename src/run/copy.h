@@ -12,8 +12,8 @@
  * -errno. */
 pid_t copy_start(int (*work)(void *arg), void *arg, const int keep[2]);
 
-/* Ends a copy, or another forked process: memory is out. */
-enum { COPY_NO_MEMORY = 97 }; /* its exit code */
+enum { COPY_NO_MEMORY = 97 }; /* exit code of a process without memory */
+/* Ends a copy, or another forked process, with this code. */
 void copy_end_no_memory(void) __attribute__((noreturn));
 
 enum copy_state { COPY_RUNS, COPY_WORKED, COPY_FAILED };

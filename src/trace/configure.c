@@ -211,7 +211,8 @@ static void conf_set_async(struct bpf_conf *c, const struct session_conf *sc, st
 	c->reap_rings = c->uring ? REAP_RINGS : 0;
 	c->ring_waits = c->uring && sc->kinds >> OP_GETEVENTS & 1;
 	c->submit_waits = c->async && sc->kinds >> OP_SUBMIT & 1;
-	c->io_submit = io_submit_number();
+	if (c->submit_waits && c->aio)
+		c->io_submit = io_submit_number();
 }
 
 /* The protocols whose requests @module tells of, a set of 1 << enum server_protocol. */
@@ -366,8 +367,6 @@ static void conf_set_records(struct bpf_conf *c, const struct session_conf *sc, 
 	c->who_rows =
 		sc->whos && sc->layer == LAYER_OPS && !c->min_ns && !c->file_filter && !c->n_fs;
 	c->who = c->segments || c->who_rows;
-	if (sc->sent_ops || sc->sent_requests)
-		stream_conf(sc, c);
 }
 
 static void conf_set_faults(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
@@ -450,9 +449,9 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	conf_set_requests(c, sc);
 	conf_set_patterns(c, sc);
 	conf_set_files(c, sc, f);
-	/* rows, names of files and lanes together are too much for the verifier of 5.10 */
-	if (!c->uncounted && c->file_details && !load_bears_functions(f))
-		c->lane_mask = 0;
+	if (sc->sent_ops || sc->sent_requests)
+		/* rows, names of files and lanes together are too much for the verifier of 5.10 */
+		stream_conf(sc, c->uncounted || !c->file_details || load_bears_functions(f), c);
 	if (plan_asked(sc) & ASK_SERVERS)
 		conf_set_servers(&c->at, f);
 	if (c->async)

@@ -159,7 +159,7 @@ void load_settings_fill(struct bpf_insn *insns, size_t n, const struct bpf_conf 
 
 	for (size_t i = 0; i < n; i++) {
 		is_long = insns[i].code == (BPF_LD | BPF_DW | BPF_IMM);
-		if (!BLANK_IS_CONF(insns[i].imm) ||
+		if (!BLANK_IS_CONF(insns[i].imm) || insns[i].src_reg ||
 		    (!is_long && insns[i].code != (BPF_ALU | BPF_MOV | BPF_K)))
 			continue;
 		value = 0;

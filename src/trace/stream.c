@@ -54,13 +54,13 @@ static size_t rings_bytes(const struct bpf_conf *c, size_t bytes)
 	return c->lane_mask ? bytes / 2 : bytes;
 }
 
-void stream_conf(const struct session_conf *sc, struct bpf_conf *c)
+void stream_conf(const struct session_conf *sc, bool lanes, struct bpf_conf *c)
 {
 	/* A program stores a record, then its count, and user space must see them in this order.
 	 * Programs have no store-release before 6.15, and only x86 does not need it. */
 	bool ordered = MACHINE_OWN == MACHINE_X86_64;
-	bool lanes = sc->sent_ops && c->single_writer && ordered;
-	unsigned int lane = lanes ? lane_size(c->cpus, sc->buffer_bytes) : 0;
+	bool useful = sc->sent_ops && c->single_writer && ordered;
+	unsigned int lane = lanes && useful ? lane_size(c->cpus, sc->buffer_bytes) : 0;
 	size_t bytes;
 
 	c->rings = maps_rings(c->cpus);

@@ -9,6 +9,7 @@
 #ifndef IOSTRATA_TRACE_STREAM_H
 #define IOSTRATA_TRACE_STREAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "bpf/conf.h"
@@ -45,9 +46,9 @@ int stream_open(struct stream *s, const struct trace_bpf *obj, const struct bpf_
 		size_t bytes, struct stream_target *target, struct reason *why);
 void stream_close(struct stream *s); /* fine if @s is all 0 */
 
-/* Sets the sizes of rings and lanes in @c, whose number of CPUs is set. Call it before the object
- * is loaded. */
-void stream_conf(const struct session_conf *sc, struct bpf_conf *c);
+/* Sets the sizes of rings and lanes in @c, whose number of CPUs is set. @lanes: there may be lanes.
+ * Call it before the object is loaded. */
+void stream_conf(const struct session_conf *sc, bool lanes, struct bpf_conf *c);
 
 /* Delivers waiting records, up to a limit, so that the call ends even if records keep coming.
  * Returns whether there may be more. */

@@ -241,7 +241,7 @@ for t in threads: t.join()' "$dir"
 @test "otf2: recordings of several machines are on one clock" {
 	"$python" -c 'import otf2' 2>/dev/null || skip "no otf2 for $python"
 	"$records" -h node1 "$tmp/a.ios" 1009
-	"$records" -h node2 -s 2 -r 100 "$tmp/b.ios" 2003
+	"$records" -h node2 -s 4 -r 100 "$tmp/b.ios" 2003
 	"$records" -h node3 -s 3 "$tmp/c.ios" 101
 	expect 0 export "$tmp/a.ios" "$tmp/b.ios" "$tmp/c.ios" --to otf2 -o "$tmp/t"
 	[[ $stderr == *": 3,113 operations, 313 requests, "* ]]

@@ -1209,7 +1209,8 @@ static void losses_replay(struct replay *r, struct recording *rec, uint64_t from
 }
 
 /* Operations of 500 us that waited for others, from two threads of one name, and one for nobody.
- * The last and longest waited for a limit. */
+ * One is a wait in a submission, whose request has the same wait. The last and longest waited for a
+ * limit. */
 static void waits_write(FILE *f)
 {
 	static const struct {
@@ -1219,7 +1220,7 @@ static void waits_write(FILE *f)
 		{ OP_WRITE, WHO_LOCK, 2, 150000 },  { OP_READ, WHO_LOCK, 1, 110000 },
 		{ OP_READ, WHO_NONE, 0, 0 },        { OP_READ, WHO_LOCK, 1, 130000 },
 		{ OP_READ, WHO_N, 1, 400000 },      { OP_READ, WHO_FILE_LOCK, 1, 400001 },
-		{ OP_WRITE, WHO_LIMIT, 3, 100001 },
+		{ OP_SUBMIT, WHO_LOCK, 1, 450000 }, { OP_WRITE, WHO_LIMIT, 3, 100001 },
 	};
 	const uint64_t limit = limit_id(57, LIMIT_WRITES, LIMIT_IO_COST);
 	struct writer w = {};
