@@ -195,9 +195,9 @@ static int event_add(struct series *s, const struct recording *rec, struct store
 		return 0;
 	if (conf->passes && !conf->passes(conf->arg, rec, ev))
 		return 0;
-	if (ev->kind == CHUNK_OPS && BY_NEEDS_STACKS(conf->by) && can_have_stack(ev)) {
-		return counted_add(s, &ev->op); /* it comes once more, with its stack */
-	}
+	/* an operation with a stack comes once more, with the stack */
+	if (ev->kind == CHUNK_OPS && BY_NEEDS_STACKS(conf->by) && can_have_stack(ev))
+		return counted_add(s, &ev->op);
 	return series_add(s, rec, ev, conf->by, end > s->from_ns ? end - s->from_ns : 0);
 }
 
@@ -460,7 +460,7 @@ static void cells_scale(const struct series *s, struct series_row *row, uint64_t
 		cell->count = stays + stack_whole((cell->count - stays) * of_drawn, &carry);
 		cell->errors = stack_whole(cell->errors * scale, &carry_errors);
 		cell->bytes = stack_whole(cell->bytes * scale, &carry_bytes);
-		hist_scale(&cell->hist, cell->count, cell->certain);
+		hist_scale(&cell->hist, cell->count, stays);
 	}
 }
 

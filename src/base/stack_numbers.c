@@ -38,9 +38,9 @@ struct group {
 	unsigned long long fs;
 	unsigned int kind;
 	uint64_t counted;             /* operations */
-	uint64_t certain;             /* of them, those whose stack had to be taken */
+	uint64_t certain;             /* operations whose stack had to be taken */
 	uint64_t drawn;               /* estimated from the stacks that were drawn */
-	double carry;                 /* of rounding */
+	double carry;                 /* what rounding has left */
 	uint64_t n;                   /* operations of its rows, once they are scaled */
 	struct stack_number *largest; /* the row with most of them */
 };

@@ -52,7 +52,7 @@ struct stacks {
 	uint64_t ended[STACK_END_N];       /* stacks by their end */
 	uint64_t by_frame_pointers;        /* stacks with frames found by frame pointers */
 	double weight;                     /* the time that the stacks stand for, ns */
-	double variance;                   /* of it, by the drawing */
+	double variance;                   /* the variance of @weight, due to the drawing */
 	bool sampled;                      /* not all were taken */
 	const char *nameless;              /* why names could not be looked up; NULL: they could */
 	const struct stack_frame *unnamed; /* see stacks_unnamed_note() */

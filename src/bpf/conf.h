@@ -292,9 +292,10 @@ struct bpf_conf {
 	unsigned int reap_rings;  /* rings whose completions are followed until a thread takes
 				   * them: REAP_RINGS, or 0; see reap.bpf.h */
 	unsigned char ring_waits; /* waits for completions of these rings are operations */
-	unsigned char submit_waits;      /* waits in submissions are operations */
-	unsigned short io_submit;        /* the number of the call io_submit() */
-	unsigned int access_slots;       /* slots of access_slots; a power of two; 0: no patterns */
+	unsigned char submit_waits; /* waits in submissions are operations */
+	unsigned short io_submit;   /* the number of the call io_submit() */
+	unsigned int
+		access_slots; /* slots in access_slots, a power of two, or 0 without patterns */
 	unsigned int access_sizes_limit; /* as op_rows_limit */
 	unsigned int io_slots_per_cpu;   /* IO_SLOTS of each CPU; a power of two */
 	unsigned int op_rows_limit; /* rows in the hash at which user space is woken to drain */

@@ -227,7 +227,7 @@ int breakdown_no_stacks(int by, const char *command, struct reason *why)
 			   by_name(by));
 }
 
-/* What to do in place of user stacks with option @other, or NULL if that is not known. */
+/* The hint for a user who asks for user stacks and for option @other, or NULL if there is none. */
 static const char *instead_of(const char *other)
 {
 	static const struct {

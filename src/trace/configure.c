@@ -449,8 +449,8 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	conf_set_requests(c, sc);
 	conf_set_patterns(c, sc);
 	conf_set_files(c, sc, f);
+	/* rows, names of files and lanes together are too much for the verifier of 5.10 */
 	if (sc->sent_ops || sc->sent_requests)
-		/* rows, names of files and lanes together are too much for the verifier of 5.10 */
 		stream_conf(sc, c->uncounted || !c->file_details || load_bears_functions(f), c);
 	if (plan_asked(sc) & ASK_SERVERS)
 		conf_set_servers(&c->at, f);

@@ -121,7 +121,7 @@ static void the_latency_target_is_a_neighbours(void **state)
 		     "the latency target (io.latency)");
 }
 
-/* Whoever may make cgroups makes 2,000 levels of them: a search of all neighbours would take
+/* A user may make 2,000 levels of cgroups: a search of all neighbours would take
  * seconds. */
 static void neighbours_of_few_levels_are_looked_at(void **state)
 {

@@ -16,18 +16,10 @@
 #include "base/rows.h"
 #include "base/snapshot.h"
 #include "host/threadnames.h"
+#include "sanitized.h"
 #include "top/top_print.h"
 #include "top/top_screen.h"
 #include "top/top_table.h"
-
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 /* Beside the 10 MB that are resident without any rows. */
 enum { PROCESSES = 20000, ROUNDS = SANITIZED ? 1 : 4, MORE_ROUNDS = SANITIZED ? 1 : 31 };

@@ -2970,7 +2970,7 @@ static void test_waits_in_submission(void **state)
 	is_over();
 }
 
-/* What comes after the thread has left the request to a worker is not a wait of the thread. */
+/* The time after the thread has left the request to a worker is no wait of the thread. */
 static void test_waits_then_leaves_to_worker(void **state)
 {
 	(void)state;

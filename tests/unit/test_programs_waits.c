@@ -1282,6 +1282,12 @@ static void test_who_a_wait_was_due_to(void **state)
 	sys_enter(NR_STAT, 0, 0, 0, 0);
 	sleeps_until(110000, &carol);
 	assert_who(recorded(), WHO_SCANNER, 110000, "carol");
+	sleep_site_is(2, 5, SITE_CONNECT);
+	alice.stack[1] = 0x5010;
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sleeps_until(120000, &carol);
+	assert_who(recorded(), WHO_WAKER, 120000, "carol");
+	alice.stack[1] = 0x2000;
 	sys_enter(NR_STAT, 0, 0, 0, 0);
 	current_lookup()->op.kind = OP_LOCK;
 	sleeps_until(130000, &carol);

@@ -36,6 +36,7 @@
 #include "common/recorded_symbols.h"
 #include "show/stacks_text.h"
 #include "run/stack_deputy.h"
+#include "sanitized.h"
 #include "host/regular_file.h"
 #include "stacks/debug_files.h"
 #include "stacks/mapped_file.h"
@@ -1671,15 +1672,6 @@ static void names_until_memory_is_out(void)
 		frame_file_name(file, at, &name);
 	_exit(0);
 }
-
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 /* libdw would print a message, and call exit(): in a fork, what the tool has not written yet would
  * be written twice. */
